@@ -16,7 +16,7 @@ pub enum Bucket {
     ExposedCopy,
     /// Time with nothing.
     Idle,
-    /// Time without an event in which the device may have worked.
+    /// Time without an event in which the device may have been busy.
     NotRecorded,
     /// No time: the finding is about the recording itself.
     Recording,

@@ -60,7 +60,7 @@ impl Reporter for AnyReporter {
                 RocprofReporter { window, keep_overruns, ..RocprofReporter::default() }.report(paths, run)
             }
             RecordingKind::TenstorrentOps if window.is_some() => {
-                let reason = "parts of a Tenstorrent recording are selected by operation id";
+                let reason = "select part of a Tenstorrent recording by operation id";
                 let error = WindowError::NoSteps { reason: reason.to_owned() };
                 Err(Error::Window { path: first.clone(), error })
             }

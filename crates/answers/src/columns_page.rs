@@ -5,10 +5,10 @@ use trace_ingest::RecordingKind;
 
 use crate::known_sheets::{KnownSheet, ReportOf, known_sheets};
 
-/// What the columns of all sheets mean, report by report.
+/// Columns of all sheets, by report.
 #[must_use]
 pub fn columns_page() -> String {
-    let mut text = "# Columns\n\nWhat the columns of all sheets mean, report by report.\n".to_owned();
+    let mut text = "# Columns\n\nColumns of all sheets, by report.\n".to_owned();
     let sheets = known_sheets();
     for (report, title) in [
         (ReportOf::Recording(RecordingKind::Trace), "PyTorch traces"),
@@ -47,7 +47,7 @@ fn describe(text: &mut String, first: &KnownSheet, sheets: &[&KnownSheet]) {
     }
     for sheet in sheets {
         if let Some(name) = sheet.reference_name {
-            text.push_str(&format!("\nTraceLens calls `{}` `{name}`.\n", sheet.name));
+            text.push_str(&format!("\nIn TraceLens, `{}` is `{name}`.\n", sheet.name));
         }
     }
     text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");

@@ -159,7 +159,7 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         let times = counted(group.parts, "time", "times");
         format!("{} {} ({}, {times})", group.class, short[&*group.name], share(group.time))
     });
-    lines.push(format!("most for: {}", named.collect::<Vec<_>>().join("; ")));
+    lines.push(format!("largest: {}", named.collect::<Vec<_>>().join("; ")));
     lines.extend(path.what_if.iter().map(|what_if| {
         let changes =
             what_if.changes.iter().map(|change| format!("{} × {}", short[&*change.name], change.factor));

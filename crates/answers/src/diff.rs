@@ -193,8 +193,8 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
             duration(of_b)
         ));
         lines.extend(cut.then(|| {
-            "the recordings are cut differently: numbers of calls differ, and equal numbers of steps are not known; \
-             only matched work is compared, per call and per layer"
+            "the recordings cover different amounts of work: call counts differ and step counts are not \
+             known to match; only matched work is compared, per call and per layer"
                 .to_owned()
         }));
     }
@@ -202,9 +202,9 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
     let likeness = diff.likeness();
     let percent = |share: Option<f64>| share.map(|share| format!("{}%", decimal(share, 1)));
     let operators = percent(likeness.operators_percent())
-        .map(|share| format!("{share} of the operators occur in both with the same shapes and types"));
+        .map(|share| format!("{share} of the operators match in shapes and types"));
     let kernels = percent(likeness.device_events_percent())
-        .map(|share| format!("{share} of the kernels, copies and fills have the same name in both"));
+        .map(|share| format!("{share} of the kernels, copies and fills match by name"));
     let parts: Vec<String> = operators.into_iter().chain(kernels).collect();
     lines.extend((!parts.is_empty()).then(|| format!("similarity: {}", parts.join("; "))));
     if diff.is_cut_differently() {
@@ -264,7 +264,7 @@ fn only_in_words<T: Borrow<TraceTree>>(
     (units > 0).then(|| {
         format!(
             "only in {name}: {} with {}{most}{}",
-            counted(units, "piece of work", "pieces of work"),
+            counted(units, "unmatched unit", "unmatched units"),
             duration(diff.time_unit().to_microseconds(time)),
             named.join(", ")
         )

@@ -31,7 +31,7 @@ use crate::notice::Notice;
 /// Version of the contract.
 pub const SCHEMA: &str = "tracelens.answer/1.0";
 
-/// An answer, or why there is none.
+/// An answer, or the reason there is none.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer<'a> {
     /// `tracelens.answer/1.0`: version of the contract, not of the program.
@@ -51,7 +51,7 @@ pub struct Answer<'a> {
     pub trust: Option<Trust>,
     /// Read before relying on a figure.
     pub warnings: Vec<AnswerWarning>,
-    /// Why there is no answer.
+    /// The error, if there is no answer.
     pub error: Option<Problem>,
     /// The command's answer in its own form; null if its tables are the answer.
     pub result: Value,
@@ -94,7 +94,7 @@ impl Tool {
 pub struct Asked {
     /// Name of the command.
     pub name: String,
-    /// Options that change figures, defaults included, sorted by name.
+    /// Options that change figures, including defaults, sorted by name.
     pub options: Vec<String>,
 }
 
@@ -114,19 +114,19 @@ pub struct Input {
     pub bytes: Option<u64>,
     /// SHA-256 of its bytes on disk, in hexadecimal digits; null if not requested or not readable.
     pub sha256: Option<String>,
-    /// What it holds; null if unknown.
+    /// Its format; null if unknown.
     pub format: Option<&'static str>,
     /// Compression: `none`, `gzip`, `zstd`, `zip`; null if the file cannot be read.
     pub compression: Option<&'static str>,
-    /// Name and version of the recorder, if the file says more than its format.
+    /// Name and version of the recorder; null if the file states no more than its format.
     pub recorder: Option<String>,
-    /// Devices that it names.
+    /// Devices named in it.
     pub devices: Vec<String>,
     /// Rank of the recorded process.
     pub rank: Option<i64>,
-    /// Ranks of its job.
+    /// Number of ranks in its job.
     pub world_size: Option<i64>,
-    /// Events in it.
+    /// Number of events in it.
     pub events: Option<u64>,
     /// Time from the first start to the last end in ns.
     pub span_ns: Option<i64>,
@@ -163,30 +163,30 @@ pub enum Status {
 pub struct Trust {
     /// The verdict.
     pub verdict: TrustVerdict,
-    /// Device events.
+    /// Number of device events.
     pub device_events: Option<u64>,
-    /// Share of device time whose launch is recorded, in percent; null if no launches are.
+    /// Share of device time whose launch is recorded, in percent; null if no launch is recorded.
     pub linked_pct_of_time: Option<f64>,
     /// Share of device time whose FLOPs and bytes are known, in percent.
     pub modelled_pct_of_time: Option<f64>,
-    /// Whether operators have their shapes; null if the recorder cannot record them.
+    /// Whether operators have shapes; null if the recorder cannot record them.
     pub shapes: Option<bool>,
     /// Whether Python frames are recorded.
     pub stacks: Option<bool>,
-    /// Whether the file ends early or is damaged, so that events are lost.
+    /// Whether the file is truncated or damaged, so that events are lost.
     pub truncated: bool,
     /// Bytes of the unpacked file that could not be used; null if damaged compression leaves this unknown.
     pub bytes_lost: Option<u64>,
     /// Entries of the file that are not events, and events without a usable time.
     pub events_lost: u64,
-    /// Steps.
+    /// Number of steps.
     pub steps: Option<u64>,
     /// How well host and device clocks agree; null if unknown.
     pub clock: Option<ClockTrust>,
 }
 
-/// How well host and device clocks agree, by rules C1 to C3 of `doctor`. Launch delays, queue times and causes of idle
-/// time depend on it.
+/// How well host and device clocks agree, by rules C1 to C3 of `doctor`. Launch delays, queue times and idle causes
+/// depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockTrust {
@@ -194,8 +194,8 @@ pub enum ClockTrust {
     Sound,
     /// They differ or drift; the sheet `recording` says by how much.
     Doubtful,
-    /// They contradict each other, or much device work starts before its launch: times between host and device mean
-    /// nothing.
+    /// They contradict each other, or much device work starts before its launch: times between host and device are
+    /// meaningless.
     Wrong,
 }
 
@@ -219,7 +219,7 @@ pub struct AnswerWarning {
     pub code: String,
     /// Its severity.
     pub severity: Severity,
-    /// `id` of the input concerned; null if it is the only one, or if all are.
+    /// `id` of the input concerned; null if there is only one, or all are concerned.
     pub input: Option<String>,
     /// How often it happened; null if not countable.
     pub count: Option<u64>,
@@ -229,7 +229,7 @@ pub struct AnswerWarning {
     pub lost: Option<Lost>,
     /// What happened.
     pub message: String,
-    /// What to do; null if nothing, or nothing that always helps.
+    /// What to do; null if nothing helps in every case.
     pub action: Option<String>,
 }
 
@@ -243,7 +243,7 @@ pub enum Place {
     Offset(u64),
 }
 
-/// What is missing from all figures, or from those of operators.
+/// Data missing from all figures, or from operator figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Lost {
     /// Bytes of the unpacked file.
@@ -289,18 +289,18 @@ pub enum Severity {
     Distrust,
 }
 
-/// Why there is no answer.
+/// An error: why there is no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Problem {
     /// Its source and kind, such as `ingest/unknown-format`. Never renamed.
     pub code: String,
     /// Which file, what was found, what was expected.
     pub message: String,
-    /// Name of the file concerned; null if none or several are.
+    /// Name of the file concerned; null if none or several.
     pub input: Option<String>,
     /// What the file holds; null if irrelevant or unknown.
     pub found: Option<String>,
-    /// What could have been read instead.
+    /// Formats that could have been read instead.
     pub expected: Option<String>,
     /// What to do, or the valid choices; null if unknown.
     pub action: Option<String>,
@@ -332,7 +332,7 @@ impl Problem {
     }
 }
 
-/// What to change. Times are in µs.
+/// A recommended change. Times are in µs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AnswerFinding {
     /// The rule.
@@ -341,7 +341,7 @@ pub struct AnswerFinding {
     pub rank: usize,
     /// What is wrong, and where.
     pub title: String,
-    /// Time concerned, of which the gain is a part; null if unknown.
+    /// Time affected, including the gain; null if unknown.
     pub amount_us: Option<f64>,
     /// Recoverable time; null if unknown.
     pub us: Option<Gain>,
@@ -351,7 +351,7 @@ pub struct AnswerFinding {
     pub confidence: &'static str,
     /// Rows as evidence.
     pub evidence: Vec<Row>,
-    /// Reasons to doubt it, by rule of `doctor`.
+    /// Reasons to doubt it, as rules of `doctor`.
     pub doubts: Vec<String>,
     /// What to do.
     pub action: String,
@@ -360,11 +360,11 @@ pub struct AnswerFinding {
 /// A gain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
-    /// At least.
+    /// Minimum.
     pub low: f64,
-    /// Probably.
+    /// Probable value.
     pub mid: f64,
-    /// At most.
+    /// Maximum.
     pub high: f64,
 }
 
@@ -389,7 +389,7 @@ pub struct CannotAnswer {
     pub code: &'static str,
     /// The reason.
     pub reason: String,
-    /// How to record it.
+    /// How to record what is missing.
     pub needs: String,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
             "CUPTI's range profiler replaced the device records: record without it"
         }
         _ if trace.facts().is_view_of_xplane => {
-            "XProf exported it for viewing: report the profile behind it (*.xplane.pb)"
+            "it is an XProf viewer export: report on the original profile (*.xplane.pb)"
         }
         Some(RecordingKind::Trace) if is_of_other_tool(trace) => {
             "it is not from PyTorch's profiler: view it at https://ui.perfetto.dev, or record the run with \

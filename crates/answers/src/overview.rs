@@ -56,8 +56,8 @@ fn facts(overview: &Overview<'_>) -> Vec<Fact> {
     let head = head.map(|(at, line)| text("recording", if at == 0 { "file" } else { "recorded" }, line));
     let mut facts: Vec<Fact> = head.collect();
     facts.extend(summary.recorder.iter().map(|(item, value)| text("recording", item, value)));
-    facts.extend(summary.statements.iter().map(|line| text("finding", "what the figures say", line)));
-    facts.extend(summary.program.iter().map(|line| text("program", "what the program did", line)));
+    facts.extend(summary.statements.iter().map(|line| text("finding", "conclusion", line)));
+    facts.extend(summary.program.iter().map(|line| text("program", "activity", line)));
     times(summary, &mut facts);
     coverage(summary, &mut facts);
     facts.extend(options.iter().map(|option| text("options", "given", option)));

@@ -263,7 +263,8 @@ pub(crate) fn ranks(analysis: &JobAnalysis, title: &str) -> Result<Result<String
         cells: lateness.into_iter().map(ms).collect(),
         unit: "ms".to_owned(),
         footnote:
-            "Each rank's own delay after the median rank in entering collectives; each delay counts once."
+            "Each rank's own delay in entering collectives, relative to the median rank; each delay counts \
+             once."
                 .to_owned(),
     };
     picture.to_svg().map(Ok)

@@ -14,7 +14,7 @@ use crate::notice::Notice;
 /// How recordings are brought into tables.
 #[derive(Clone, Debug, Default)]
 pub struct MapOptions {
-    /// Kernel names that mean communication.
+    /// Names of communication kernels.
     pub communication: CommunicationPatterns,
     /// Whether events are kept one by one, in a table `events`.
     pub keep_events: bool,

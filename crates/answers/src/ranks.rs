@@ -391,14 +391,14 @@ fn statements(finding: &JobFinding) -> Vec<String> {
     const NAMED: usize = 3;
     let share = |time: i64| decimal(time as f64 / finding.device.max(1) as f64 * 100.0, 1);
     let mut statements = vec![format!(
-        "communication takes {}% of device time, {}% exposed; for {}% of device time ranks wait in collectives for the \
-         last to enter",
+        "communication takes {}% of device time, {}% exposed; ranks spend {}% of device time waiting in \
+         collectives for the last to enter",
         share(finding.communication),
         share(finding.exposed_communication),
         share(finding.waiting),
     )];
     if finding.stragglers.is_empty() {
-        statements.push("no rank holds the others back".to_owned());
+        statements.push("no rank delays the others".to_owned());
     }
     statements.extend(finding.stragglers.iter().take(NAMED).map(|straggler| waited_for(straggler, finding)));
     if finding.stragglers.len() > NAMED {
@@ -433,9 +433,9 @@ fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
 
 fn why(kind: CauseKind, what: Option<&str>) -> String {
     match (kind, what) {
-        (CauseKind::Computation, Some(kernel)) => format!("it computes longer, most of all {kernel}"),
+        (CauseKind::Computation, Some(kernel)) => format!("it computes longer, mainly in {kernel}"),
         (CauseKind::Computation, None) => "it computes longer".to_owned(),
-        (CauseKind::Copies, Some(copy)) => format!("it copies longer, most of all {copy}"),
+        (CauseKind::Copies, Some(copy)) => format!("it copies longer, mainly in {copy}"),
         (CauseKind::Copies, None) => "it copies longer".to_owned(),
         (CauseKind::Host, Some(activity)) => format!("its device waits for the host, which runs {activity}"),
         (CauseKind::Host, None) => "its device waits for the host".to_owned(),
@@ -444,6 +444,6 @@ fn why(kind: CauseKind, what: Option<&str>) -> String {
         (CauseKind::PassedOn, None) => "it is itself waiting for another rank".to_owned(),
         (CauseKind::SlowTransfer, Some(collective)) => format!("{collective} takes longer"),
         (CauseKind::SlowTransfer, None) => "a collective of another group takes longer".to_owned(),
-        (CauseKind::NotRecorded, _) => "its recording does not show what it did before".to_owned(),
+        (CauseKind::NotRecorded, _) => "its recording does not show the cause".to_owned(),
     }
 }

@@ -333,7 +333,7 @@ fn from_report(
         ReplayChoice::Uids(uids) => {
             if let Some(uid) = uids.iter().find(|&&uid| !has(&|row| row.uid == Some(uid))) {
                 let advice = "a report has only the first call of each row (ex_UID); the trace has all";
-                return Err(not_recorded(path, format!("row whose ex_UID is {uid}"), advice));
+                return Err(not_recorded(path, format!("row with ex_UID {uid}"), advice));
             }
         }
     }

@@ -166,7 +166,7 @@ impl Report {
         let findings = self.advice.iter().flat_map(|advice| &advice.findings);
         why.findings = findings.filter(|finding| names(finding, &why.target)).map(NamedIn::from).collect();
         if self.advice.is_none() {
-            why.unknown.push("whether a finding names it: no rules ran on this report".to_owned());
+            why.unknown.push("findings: no rules ran on this report".to_owned());
         }
         Ok(why)
     }
@@ -283,7 +283,7 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
     [why.launchers, why.kernels, why.modules, why.call_sites, why.waits] =
         [launchers, kernels, modules, call_sites, waits].map(largest);
     if work.is_empty() {
-        why.unknown.push("what it cost the device: nothing it launched was recorded".to_owned());
+        why.unknown.push("device time: nothing it launched was recorded".to_owned());
     } else if why.call_sites.is_empty() && kind != TargetKind::Module {
         why.unknown.push(
             "modules and source lines: no Python frames were recorded here (record with_stack=True)"

@@ -84,7 +84,7 @@ Examples:
 const REPORT_EXAMPLES: &str = "\
 Examples:
   tracelens report trace.json.gz                   first page here, workbook beside the trace
-  tracelens report trace.json.gz -o page.html      a page to look at and to send on
+  tracelens report trace.json.gz -o page.html      a page to view and share
   tracelens report trace.json.gz -o sheets         a folder of CSV files
   tracelens report trace.json.gz --steady --json   steady iterations only, for programs
 
@@ -103,7 +103,7 @@ const SPELLINGS: &str =
     after_help = EXAMPLES
 )]
 struct CommandLine {
-    /// Print colours on terminals that support them, unless NO_COLOR is set (auto), always, or never
+    /// Print colors on terminals that support them, unless NO_COLOR is set (auto), always, or never
     #[arg(
         long,
         global = true,
@@ -199,7 +199,7 @@ pub(crate) enum Command {
     /// Compute FLOPs, bytes and roofline time of an operation, without a trace
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = model::EXAMPLES)]
     Model(ModelArguments),
-    /// Start or check a file with models, categories or tree passes of your own
+    /// Create or check a file with your own models, categories or tree passes
     #[command(after_help = EXTENSION_EXAMPLES)]
     Extension(ExtensionArguments),
     /// List the GPU architectures that have a roofline
@@ -212,7 +212,7 @@ pub(crate) enum Command {
     /// Explain the columns of the sheets
     #[command(name = "info columns")]
     InfoColumns {
-        /// Only this sheet, such as ops_all
+        /// Explain only this sheet, such as ops_all
         sheet: Option<String>,
 
         /// Print the handbook's page of all columns as Markdown
@@ -224,7 +224,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON schema of --json answers, or of `gate save` files
     Schema {
-        /// The document
+        /// Document to describe
         #[arg(value_parser = document_parser(), value_name = "DOCUMENT", default_value = "answer")]
         document: Document,
     },
@@ -238,7 +238,7 @@ pub(crate) enum Command {
     InfoSkill,
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Shell to complete for
         shell: Shell,
     },
     /// Print a manual page: tracelens man | man -l -
@@ -257,7 +257,7 @@ const EXTENSION_EXAMPLES: &str = "Examples:
 
 #[derive(Args)]
 pub(crate) struct ExtensionArguments {
-    /// Write a commented file to start from: a table if NAME ends in .toml, a Python file if it ends in .py
+    /// Write a commented template: a table if NAME ends in .toml, a Python file if it ends in .py
     #[arg(long, value_name = "NAME", required_unless_present = "check", conflicts_with_all = ["check", "python"])]
     pub(crate) init: Option<PathBuf>,
 
@@ -834,9 +834,9 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 
 /// Subcommands that read so many recordings and no more.
 const READ: [(&str, &str); 3] = [
-    ("tree", "one recording: name one, or run it once for each"),
-    ("split", "one trace: name one, or run it once for each"),
-    ("split match", "two traces, A and B: name two"),
+    ("tree", "one recording: pass one, or run it once for each"),
+    ("split", "one trace: pass one, or run it once for each"),
+    ("split match", "two traces, A and B: pass two"),
 ];
 
 /// What to do where a subcommand was given more files than it reads.

@@ -48,9 +48,9 @@ fn write_parts(comparison: &Comparison, style: Style, out: &mut String) {
     let (unit, size) = unit_of_time(largest);
     let header = format!("change in {unit}");
     let columns = [
-        TextColumn::left("part of the time", |step: &Step| step.name.clone()),
+        TextColumn::left("time category", |step: &Step| step.name.clone()),
         TextColumn::right(&header, move |step: &Step| changed(step.delta_us, 1.0 / size, 3)),
-        TextColumn::right("% of the whole", move |step: &Step| {
+        TextColumn::right("% of total", move |step: &Step| {
             changed(step.delta_us.filter(|_| whole > 0.0), 100.0 / whole, 1)
         }),
     ];
@@ -124,7 +124,7 @@ fn write_rows(
         TextColumn::right(&headers[1], time(1)),
         TextColumn::right(&headers[2], move |row: &Row| changed(Some(row.delta_us()), 1.0 / size, 3)),
         TextColumn::right("%", |row: &Row| changed(row.delta_percent(), 1.0, 1)),
-        TextColumn::right("% of the whole", move |row: &Row| {
+        TextColumn::right("% of total", move |row: &Row| {
             changed(Some(row.delta_us()).filter(|_| whole > 0.0), 100.0 / whole, 1)
         }),
     ];

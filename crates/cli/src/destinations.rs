@@ -44,7 +44,7 @@ pub(crate) fn check_destinations<'p>(
             continue;
         }
         let fault = if destination.is_dir() {
-            Some(("it is a directory", "name a file in it"))
+            Some(("it is a directory", "choose a file in it"))
         } else {
             let is_lost = parent.is_some_and(|parent| !parent.is_dir());
             is_lost.then_some(("its directory does not exist", "create it or choose another place"))
@@ -92,8 +92,8 @@ const LONGEST_HEADER: u64 = 1 << 20;
 fn foreign_file(path: &Path) -> Failure {
     Failure::Destination {
         path: path.to_path_buf(),
-        detail: "tracelens did not write the file that is there".into(),
-        help: "name another file with -o, or replace this one with --force".into(),
+        detail: "tracelens did not write the existing file".into(),
+        help: "choose another file with -o, or replace this one with --force".into(),
     }
 }
 
@@ -127,7 +127,7 @@ fn other_ending(format: &str, destination: &Path) -> Option<(String, Cow<'static
     match format {
         "csv" if FILES.contains(&&*ending) => Some((
             format!("its name ends in .{ending}, but CSV files need a directory"),
-            "name a directory".into(),
+            "choose a directory".into(),
         )),
         format if FILES.contains(&format) && ending != format => Some((
             format!("its name ends in .{ending}, but the format is {format}"),
@@ -140,7 +140,7 @@ fn other_ending(format: &str, destination: &Path) -> Option<(String, Cow<'static
 /// Refuses a file where a directory belongs.
 pub(crate) fn check_directory(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
-        let (detail, help) = ("a file has this name".into(), "name a directory".into());
+        let (detail, help) = ("a file with this name exists".into(), "choose a directory".into());
         return Err(Failure::Destination { path: directory.to_path_buf(), detail, help });
     }
     Ok(())

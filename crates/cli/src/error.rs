@@ -249,15 +249,15 @@ fn option_that_helps(error: &answers::Error) -> Option<Cow<'static, str>> {
         return Some(meant.map_or("--gpu_arch_json_path reads any other from a file".into(), Cow::Owned));
     }
     let option = match error {
-        answers::Error::NoGpuEvents { .. } => "`tracelens tree --all` shows what there is",
+        answers::Error::NoGpuEvents { .. } => "`tracelens tree --all` shows the recorded events",
         answers::Error::NoDevicePlane { .. } => "`tracelens tree --all` shows the host's events",
         answers::Error::Metal { error: MetalError::UnknownChipInFile { .. }, .. } => {
-            "name another with --arch"
+            "choose another with --arch"
         }
         answers::Error::OneAtATime { kind: RecordingKind::Trace | RecordingKind::Nsys, .. } => {
-            "`tracelens ranks` reports on those of one job"
+            "`tracelens ranks` reports on several ranks of one job"
         }
-        answers::Error::MoreGpus { .. } => "give their number with --gpus_per_node",
+        answers::Error::MoreGpus { .. } => "pass the GPUs per node with --gpus_per_node",
         _ => return None,
     };
     Some(option.into())
@@ -285,7 +285,7 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 
 /// What the exit codes of the program mean.
 pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
-    (0, "Success. Problems of a recording that did not stop the run are warnings."),
+    (0, "Success. Problems with a recording that did not stop the run are shown as warnings."),
     (1, "An output could not be written, or an internal error."),
     (
         2,
@@ -294,10 +294,11 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         3,
-        "A --fail-on of `tracelens doctor`, `advise` or `compare` applies; the candidate of `tracelens gate` is slower.",
+        "A --fail-on of `tracelens doctor`, `advise` or `compare` matches; the candidate of `tracelens gate` \
+         is slower.",
     ),
     (4, "`tracelens gate` is inconclusive; an answer with --strict is incomplete."),
-    (5, "The recordings of `tracelens gate` are unsound, or not of the same work on the same machine."),
+    (5, "The recordings of `tracelens gate` are unreliable, or differ in work or machine."),
     (130, "Ctrl-C ended the run; unfinished files are removed, earlier files are kept."),
 ];
 

@@ -44,7 +44,7 @@ pub fn model(arguments: impl IntoIterator<Item = OsString>) -> Result<ModelAnswe
     let (command, _) = arguments::parse(command.into_iter().chain(arguments).collect())?;
     let Command::Model(ModelArguments { model: Some(asked), .. }) = command else {
         return Err(Failure::Arguments(
-            "name the kind of operation first (`tracelens model --list` lists them)".into(),
+            "pass the kind of operation first (`tracelens model --list` lists them)".into(),
         )
         .into());
     };

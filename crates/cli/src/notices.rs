@@ -69,7 +69,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Caveat(said.with_help("count them in the timeline with --include_unlinked_kernels"))
         }
         Notice::Analysis(tree_perf::Notice::CommunicationGuessed { .. }) => {
-            Say::Warning(said.with_help("name kernels that do communicate with --communication-pattern"))
+            Say::Warning(said.with_help("select communication kernels with --communication-pattern"))
         }
         Notice::NoRooflines { .. } => Say::Caveat(said.with_help(NAME_ARCHITECTURE)),
         Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
@@ -94,7 +94,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
         }
         Notice::NoOperators => Say::Warning(said.with_help("list them with --enable_kernel_summary")),
         Notice::UnopenedGraphs { .. } => {
-            Say::Warning(said.with_help("name their folder with --capture_folder"))
+            Say::Warning(said.with_help("pass their folder with --capture_folder"))
         }
         Notice::NoGraphs => Say::Warning(said.with_start("--capture_folder has no effect")),
         Notice::Xla(JaxNotice::CopyKernelsAreComputation { .. }) => {
@@ -107,7 +107,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             _ => Say::Warning(said),
         },
         Notice::Comparison(CompareNotice::OneFactor { .. } | CompareNotice::CutDifferently { .. }) => {
-            Say::Caveat(said.with_help("give the number of each run's steps with --steps"))
+            Say::Caveat(said.with_help("pass each run's step count with --steps"))
         }
         Notice::UnlinkedDeviceEvents { .. }
         | Notice::Comparison(CompareNotice::LittleInCommon { .. })
@@ -141,7 +141,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
                 RecordingKind::XPlane => "jax",
                 _ => "rocprof",
             };
-            Say::Warning(said.with_help(&format!("make it with `tracelens {command}`")))
+            Say::Warning(said.with_help(&format!("create it with `tracelens {command}`")))
         }
         Notice::Rocprof(
             RocprofNotice::PftraceShortKernels { .. } | RocprofNotice::PftraceShortCalls { .. },
@@ -154,7 +154,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
 }
 
 /// The options that say which device it is.
-const NAME_ARCHITECTURE: &str = "name one with --gpu_arch_platform or --gpu_arch_json_path";
+const NAME_ARCHITECTURE: &str = "choose one with --gpu_arch_platform or --gpu_arch_json_path";
 
 /// The option that helps with a notice about Tenstorrent operations.
 fn metal_option(notice: &MetalNotice) -> Option<&'static str> {

@@ -482,7 +482,7 @@ fn write_coverage(
     let unknown = coverage.unknown.iter().filter(|(_, share)| shows(*share)).cloned().collect::<Vec<_>>();
     let unknown = named(&unknown, &percent);
     if !unknown.is_empty() {
-        line(&format!("most device time without a model: {}", unknown.join(", ")), out);
+        line(&format!("largest without a model: {}", unknown.join(", ")), out);
     }
 }
 
@@ -498,7 +498,7 @@ fn write_best_rates(out: &mut String, best: &BestRates, style: Style) {
         .as_ref()
         .map(|(rate, operator)| format!("{} TB/s ({}; caches included)", decimal(*rate, 3), name(operator)));
     let rates: Vec<String> = arithmetic.into_iter().chain(bytes).collect();
-    let line = format!("best measured rates, in place of peaks: {}", rates.join(", "));
+    let line = format!("highest measured rates, not peaks: {}", rates.join(", "));
     wrap(&line, "", "  ", style.width.min(WIDEST), out);
 }
 

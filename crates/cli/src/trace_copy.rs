@@ -26,11 +26,11 @@ impl TraceCopy<'_> {
     ) -> Result<Self, Failure> {
         let output = output.map(FuseOutput::new).transpose().map_err(answers::Error::from)?;
         if output.is_some() && recordings.iter().any(|file| is_standard_input(file)) {
-            let instead = "reads the trace twice, which standard input does not allow; name a file";
+            let instead = "reads the trace twice, which standard input does not allow; pass a file";
             return Err(Failure::Arguments(format!("{option} {instead}")));
         }
         if output.is_some() {
-            recordings.iter().try_for_each(|file| copyable(file, format!("leave {option} out")))?;
+            recordings.iter().try_for_each(|file| copyable(file, format!("omit {option}")))?;
         }
         check_destinations(recordings, output.iter().map(|output| ("trace", output.path())))?;
         Ok(TraceCopy { output, reading })
@@ -45,7 +45,7 @@ impl TraceCopy<'_> {
         let written = write(output, &self.reading).map(|unusable| {
             if unusable > 0 {
                 console::warning(format_args!(
-                    "non-JSON entries left out of {}: {unusable}",
+                    "non-JSON entries omitted from {}: {unusable}",
                     output.path().display()
                 ));
             }

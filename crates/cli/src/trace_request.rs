@@ -37,7 +37,8 @@ pub(crate) fn request<'a>(
 pub(crate) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Failure> {
     let (asked, output) = (&arguments.analysis, &arguments.output);
     if asked.hta_sequences_of.is_some() && asked.parity != Some(Reference::Hta) {
-        let lacks = "--hta_sequences_of requires --parity hta; frequent_sequences (--waits) has those of all operators";
+        let lacks = "--hta_sequences_of requires --parity hta; frequent_sequences (--waits) covers all \
+            operators";
         return Err(Failure::Arguments(lacks.to_owned()));
     }
     Ok(TraceReporter {

@@ -49,19 +49,19 @@ impl fmt::Display for Fault {
         f.write_str(match self {
             Fault::LaunchAfterWork => "device events that start before their launch, treated as not launched",
             Fault::UnresolvedDependency => {
-                "dependencies between graph nodes without matching nodes in a replay, left out"
+                "dependencies between graph nodes without matching nodes in a replay, ignored"
             }
             Fault::AmbiguousDependency => {
                 "dependencies between graph nodes with several matches, resolved to the first"
             }
-            Fault::DependencyOnLater => "dependencies of graph nodes on later ones, left out",
+            Fault::DependencyOnLater => "dependencies of graph nodes on later ones, ignored",
             Fault::DependencyOverlaps => "graph nodes that start before a dependency ends",
-            Fault::WaitsForLater => "stream waits for later work, left out",
-            Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, left out",
-            Fault::UnknownSynchronization => "synchronizations of an unknown kind, left out",
-            Fault::Circle => "circular dependencies, left out",
+            Fault::WaitsForLater => "stream waits for later work, ignored",
+            Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, ignored",
+            Fault::UnknownSynchronization => "synchronizations of an unknown kind, ignored",
+            Fault::Circle => "circular dependencies, ignored",
             Fault::FullQueue => {
-                "launches that waited for a full queue: times with changes keep these waits and are inexact"
+                "launches blocked by a full queue: times with changes keep these waits and are inexact"
             }
         })
     }

@@ -180,7 +180,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             };
             tokens.push(Token::Number(number));
         } else if first == '\'' || first == '"' {
-            let end = rest[1..].find(first).ok_or_else(|| format!("the text {rest} is not closed"))?;
+            let end = rest[1..].find(first).ok_or_else(|| format!("unterminated string {rest}"))?;
             tokens.push(Token::Text(rest[1..=end].to_owned()));
             length = end + 2;
         } else if first.is_alphabetic() || first == '_' {
@@ -188,7 +188,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             tokens.push(Token::Word(rest[..length].to_owned()));
         } else {
             let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
-            let sign = sign.ok_or_else(|| format!("{first:?} has no meaning in an expression"))?;
+            let sign = sign.ok_or_else(|| format!("unexpected {first:?}"))?;
             length = sign.len();
             tokens.push(Token::Sign(sign));
         }
@@ -483,7 +483,7 @@ fn item(list: &Value, index: &Value) -> Result<Value, String> {
     let position = whole(index)?;
     let at = if position < 0 { position.checked_add(items.len() as i64) } else { Some(position) };
     let found = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| items.get(at));
-    found.cloned().ok_or_else(|| format!("index {position} of a list of {}", items.len()))
+    found.cloned().ok_or_else(|| format!("index {position} is out of range for a list of {}", items.len()))
 }
 
 fn binary(
@@ -678,12 +678,12 @@ mod tests {
             ("1 2", "expected the end of the expression, found 2"),
             ("(1", "expected \")\", found the end"),
             ("shape[0]", "there is no shape; choose one of name, dims, types"),
-            ("'abc", "the text 'abc is not closed"),
-            ("1 ; 2", "';' has no meaning in an expression"),
+            ("'abc", "unterminated string 'abc"),
+            ("1 ; 2", "unexpected ';'"),
             ("1.2.3", "\"1.2.3\" is not a number"),
             (&deep, "the expression is nested more than 64 deep"),
             (&long, "more than 64 operators in a row"),
-            ("dims[5]", "index 5 of a list of 2"),
+            ("dims[5]", "index 5 is out of range for a list of 2"),
             ("1 // 0", "division of 1 by zero"),
             ("types[0] + 1", "'c10::BFloat16' is not a number"),
             ("size('strange')", "element type \"strange\" has no known size"),

@@ -123,7 +123,7 @@ impl ParameterNames {
         }
         if names.len() >= Self::MOST {
             return Err(format!(
-                "the file names more than {} parameters: do not build names from values",
+                "the file defines more than {} parameters: do not build names from values",
                 Self::MOST
             ));
         }

@@ -24,7 +24,7 @@ pub struct Breakdown {
     pub busy: i64,
     /// Time without any event in which the device did nothing.
     pub idle: i64,
-    /// Time without any event in which the device may have worked: the recording does not tell.
+    /// Time without any event in which the device may have been busy: the recording does not tell.
     pub unrecorded: i64,
     /// The idle time, split by the length of the gaps; present if a threshold was given.
     pub idle_split: Option<IdleSplit>,

@@ -61,7 +61,10 @@ impl fmt::Display for Reason {
             }
             Reason::TokenChoices => f.write_str("each step ends with token sampling"),
             Reason::LongestRepeat => f.write_str("it is the longest repeating sequence of work"),
-            Reason::Changes => f.write_str("the program changes: different work repeats at first and later"),
+            Reason::Changes => f.write_str(
+                "the program changes: early and late repetitions do different \
+                work",
+            ),
             Reason::OneImage => f.write_str("one image was generated, so its denoising steps are the steps"),
             Reason::SinglePass(Some(parts)) => {
                 let part = with_article(parts.as_str());

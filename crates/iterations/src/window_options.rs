@@ -66,7 +66,7 @@ impl FromStr for Indices {
             _ => index(text)?..index(text)?.saturating_add(1),
         };
         match range.is_empty() {
-            true => Err("it holds no iteration: the first number must be the smaller one".to_owned()),
+            true => Err("it contains no iteration: the first number must be smaller".to_owned()),
             false => Ok(Indices(range)),
         }
     }
@@ -76,7 +76,7 @@ impl FromStr for TimeRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const EXPECTED: &str = "expected two times with .. between them, such as 10ms..20ms";
+        const EXPECTED: &str = "expected two times, such as 10ms..20ms";
         let (start, end) = text.split_once("..").ok_or(EXPECTED)?;
         let microseconds = |text: &str, otherwise: f64| -> Result<f64, String> {
             let text = text.trim();

@@ -21,7 +21,7 @@ pub(crate) fn resources() -> Value {
         {
             "uri": SKILL_PAGE,
             "name": "skill",
-            "description": "How to use these answers, and in which order to ask.",
+            "description": "How to use these answers, and in what order to ask.",
             "mimeType": MARKDOWN,
         },
     ])
@@ -98,11 +98,11 @@ const OPENINGS: [Opening; 3] = [
     },
     Opening {
         name: "which-kernel-first",
-        about: "Choose the kernel most worth optimising.",
+        about: "Choose the kernel most worth optimizing.",
         paths: &[("trace", "The recording")],
-        text: "Choose the kernel of this program most worth optimising. Open the recording, read advise and \
-               the table unified_perf_summary sorted by the time lost to the roofline, and name one kernel \
-               with its lowest, probable and highest gain.",
+        text: "Choose the kernel of this program most worth optimizing. Open the recording, read advise and \
+               the table unified_perf_summary sorted by the time lost to the roofline, and pick one kernel; state \
+               its minimum, probable and maximum gain.",
     },
 ];
 

@@ -175,7 +175,9 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
                 return Ok(());
             }
             if line.len() as u64 == LONGEST_MESSAGE {
-                return Err(ServeError::Protocol(format!("a message has {LONGEST_MESSAGE} bytes or more")));
+                return Err(ServeError::Protocol(format!(
+                    "a message reaches the limit of {LONGEST_MESSAGE} bytes"
+                )));
             }
             if line.trim_ascii().is_empty() {
                 continue;
@@ -281,7 +283,7 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
             return;
         }
         // The hook of the panic has said on standard error what is wrong.
-        let own_fault = |_| Err(Fault::new(-32603, "the call failed: an error of the server"));
+        let own_fault = |_| Err(Fault::new(-32603, "the call failed: internal server error"));
         self.reply(&call.id, result.unwrap_or_else(own_fault));
     }
 

@@ -100,7 +100,7 @@ impl Roots {
     pub(crate) fn file(&self, path: &str) -> Result<Allowed, Refusal> {
         let outside = || {
             Refusal::new("outside-roots", "the path is outside the folders that may be read")
-                .with_help("name a file in one of them")
+                .with_help("pass a file in one of them")
         };
         let candidates: Vec<PathBuf> = match Path::new(path) {
             path if path.is_absolute() => vec![path.to_path_buf()],
@@ -120,7 +120,7 @@ impl Roots {
             let metadata = canonical.metadata().map_err(|_| no_such_file())?;
             if !metadata.is_file() {
                 return Err(Refusal::new("not-a-trace", "the path is not a regular file")
-                    .with_help("name a recording"));
+                    .with_help("pass a recording"));
             }
             if metadata.len() > self.most_bytes {
                 let most = self.most_bytes;

@@ -57,11 +57,11 @@ tools! {
                                the first findings.";
     "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
                              tables, `columns` explains their columns.";
-    "why" OfTarget why "Explains one operator, kernel, module or event: time, calls, spread, callers, \
+    "why" OfTarget why "Explain one operator, kernel, module or event: time, calls, spread, callers, \
                         kernels, waits before it, findings.";
-    "tree" OfTree tree "What a call launches (down) or who calls it (up), with device times; equal siblings are one row.";
+    "tree" OfTree tree "What a call launches (down) or who calls it (up), with device times; identical siblings share one row.";
     "path" OfPath path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
-    "diff" OfRuns diff "Where two runs of a program differ: a ledger of times that adds up.";
+    "diff" OfRuns diff "Where two runs of a program differ: a ledger of times that adds up to the total difference.";
     "advise" OfAdvice advise "What to change first: findings with gain in µs, evidence and remedy.";
     "gate" OfGate gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
     "columns" OfColumns columns "Meaning and units of a table's columns.";
@@ -109,7 +109,7 @@ fn asked(name: &str, arguments: &Map<String, Value>) -> Asked {
     Asked { name: name.to_owned(), options }
 }
 
-/// A step, or a stretch of time.
+/// A step, or a time range.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Part {
@@ -133,7 +133,7 @@ struct Open {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Close {
-    /// The handle.
+    /// A handle from `open`.
     trace: String,
 }
 
@@ -285,7 +285,7 @@ struct OfAdvice {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfGate {
-    /// Recordings, or a baseline file, of the earlier version.
+    /// Recordings or a baseline file of the earlier version.
     baseline: Vec<String>,
     /// Recordings of the later version.
     candidate: Vec<String>,
@@ -296,9 +296,9 @@ struct OfGate {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfColumns {
-    /// The table.
+    /// Name of the table.
     name: String,
-    /// Only this column.
+    /// Explain only this column.
     column: Option<String>,
 }
 
@@ -493,7 +493,7 @@ fn tree(
     let top = within("top", given.top, 50, 300)?;
     let start = match (given.uid, given.name) {
         (Some(_), Some(_)) => {
-            return Err(bad_value("both uid and name are given").with_help("name one of them"));
+            return Err(bad_value("both uid and name are given").with_help("pass only one of them"));
         }
         (Some(uid), None) => TreeStart::Uid(uid),
         (None, Some(name)) => TreeStart::Name(name),
@@ -501,7 +501,7 @@ fn tree(
     };
     let held = session.part(&given.trace, window(given.window)?, following)?;
     let Analysed::Trace(analysis, _) = &held.report.analysis else {
-        return Err(bad_value("this recording has no call tree").with_help("ask for its tables"));
+        return Err(bad_value("this recording has no call tree").with_help("use its tables"));
     };
     let callers = given.direction == Some(Direction::Up);
     let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us };

@@ -20,7 +20,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Rows"))]
     pub end_signpost: Option<String>,
 
-    /// Which signpost of that name is the start, counted from 1 [default: the first]
+    /// Start at the Nth signpost with that name, counted from 1 [default: the first]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "start_signpost", value_parser = counted_from_one, help_heading = "Rows"))]
     pub occurrence: Option<usize>,
 
@@ -39,11 +39,11 @@ pub struct MetalOptions {
     )]
     pub id_range: Option<IdRange>,
 
-    /// Leave out operations that ran on the host
+    /// Omit operations that ran on the host
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub no_host_ops: bool,
 
-    /// Keep the order of the file; replayed traces have the host times of their capture
+    /// Keep the file's order; for replayed traces, whose host times are from capture
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub tracing_mode: bool,
 
@@ -55,7 +55,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Figures"))]
     pub arch: Option<String>,
 
-    /// Active experts of sparse matrix products whose attributes do not state them
+    /// Number of active experts of sparse matmuls whose attributes do not state it
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Figures"))]
     pub active_experts: Option<NonZeroU64>,
 
@@ -63,12 +63,11 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "kernel", value_parser = flags::one_of(DURATIONS), value_name = "WHICH", help_heading = "Figures"))]
     pub duration: DurationSource,
 
-    /// Time of a collective on several devices: their mean, the shortest (of the last device, which did not wait), or
-    /// the longest
+    /// Time of a collective on several devices: their mean, minimum (the last device, which did not wait) or maximum
     #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
     pub collective_time: CollectiveTime,
 
-    /// Rows below this percentage of both the time and device time are minor: grey, or left out without colour.
+    /// Rows below this percentage of both the time and device time are minor: gray, or omitted without color.
     /// --compat ignores device time
     #[cfg_attr(feature = "clap", arg(long, value_name = "PERCENT", default_value_t = Self::default().min_percentage, value_parser = flags::number("of percent, 0 or more", |value| value >= 0.0), help_heading = "Terminal"))]
     pub min_percentage: f64,
@@ -77,7 +76,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "memory", value_parser = flags::one_of(GROUPINGS), value_name = "BY", help_heading = "Terminal"))]
     pub group_by: GroupBy,
 
-    /// How figures are made and shown where reports differ.
+    /// Conventions, where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }

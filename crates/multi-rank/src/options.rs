@@ -1,4 +1,4 @@
-//! How a job is analysed.
+//! Analysis of a job.
 
 use sheets::Scope;
 
@@ -7,7 +7,7 @@ use crate::conventions::Conventions;
 use crate::matching::Pairing;
 use crate::statistic::Statistic;
 
-/// How a job is analysed.
+/// Analysis of a job.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Analysis"))]
 pub struct JobOptions {
@@ -19,7 +19,7 @@ pub struct JobOptions {
     #[cfg_attr(feature = "clap", arg(long = "match", value_name = "HOW", default_value = "best", value_parser = flags::one_of_explained(PAIRINGS)))]
     pub pairing: Pairing,
 
-    /// Devices per node; adds node_id and node_span [default: as in the first recording, with --parity]
+    /// Devices per node; adds node_id and node_span [default with --parity: as in the first recording]
     #[cfg_attr(feature = "clap", arg(long = "gpus_per_node", value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     pub gpus_per_node: Option<u32>,
 
@@ -27,11 +27,11 @@ pub struct JobOptions {
     #[cfg_attr(feature = "clap", arg(long = "agg_metrics", value_name = "NAME", num_args = 1.., default_values_t = Self::default().agg_metrics))]
     pub agg_metrics: Vec<Statistic>,
 
-    /// Add what each rank sent to each other rank in exchanges of unequal parts
+    /// Add the data each rank sent to each other rank in all-to-alls of unequal parts
     #[cfg_attr(feature = "clap", arg(long = "all2allv_heatmap"))]
     pub all2allv_heatmap: bool,
 
-    /// Give each rank columns in the tables of single collectives, up to this many ranks
+    /// Give each rank its own columns in the tables of single collectives, up to this many ranks
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().wide_ranks))]
     pub wide_ranks: usize,
 
@@ -39,14 +39,14 @@ pub struct JobOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().detail_rows))]
     pub detail_rows: usize,
 
-    /// How figures are made and shown where reports differ.
+    /// Conventions, where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }
 
 #[cfg(feature = "clap")]
 const PAIRINGS: &[(&str, &str, Pairing)] = &[
-    ("best", "by the program's numbers, else by end times", Pairing::Best),
+    ("best", "by the program's sequence numbers, else by end times", Pairing::Best),
     ("position", "only by position in the recording", Pairing::Position),
 ];
 

@@ -227,7 +227,7 @@ impl Texts {
 }
 
 fn required<T>(cell: Option<T>) -> Result<T, ParquetError> {
-    cell.ok_or_else(|| ParquetError::General("an empty cell in a column without any".to_owned()))
+    cell.ok_or_else(|| ParquetError::General("an empty cell in a column that allows none".to_owned()))
 }
 
 impl Value for i64 {

@@ -20,7 +20,7 @@ pub struct NsysOptions {
         arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))
     )]
     pub nvtx_depth: u16,
-    /// Paths in the sheet `nvtx_tree`; the rest are one row.
+    /// Maximum number of paths in the sheet `nvtx_tree`; the rest share one row.
     #[cfg_attr(feature = "clap", arg(skip = 100_000_usize))]
     pub most_paths: usize,
     /// With --nsys_names, add cuda_gpu_trace: all device work in start order

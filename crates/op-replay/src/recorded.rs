@@ -193,7 +193,7 @@ impl Reader<'_> {
             None => None,
         };
         if strides.as_ref().is_some_and(|strides| strides.len() != shapes.len()) {
-            return Err(format!("argument {index} is a list with different numbers of strides and shapes"));
+            return Err(format!("argument {index} is a list whose stride and shape counts differ"));
         }
         let is_optional = self.call.type_of(index) != Ok("TensorList");
         let mut tensors = Vec::with_capacity(shapes.len());

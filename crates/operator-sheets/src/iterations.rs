@@ -436,24 +436,25 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, most time first.")
+        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, by time, longest first.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Number of iterations in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
-        of_durations("mean (ms)", "Mean of the same.", |all| Some(all.mean)),
-        of_durations("std (ms)", "Sample standard deviation (n − 1) of the same; empty for one iteration.", |all| all.sample_std),
-        of_durations("min (ms)", "Minimum of the same.", |all| Some(all.min as f64)),
-        of_durations("max (ms)", "Maximum of the same.", |all| Some(all.max as f64)),
+        of_durations("mean (ms)", "Mean time of an iteration.", |all| Some(all.mean)),
+        of_durations("std (ms)", "Sample standard deviation (n − 1) of iteration times; empty for one \
+            iteration.", |all| all.sample_std),
+        of_durations("min (ms)", "Shortest iteration time.", |all| Some(all.min as f64)),
+        of_durations("max (ms)", "Longest iteration time.", |all| Some(all.max as f64)),
         Column::count("measured", "Number of iterations in the statistics: all except partial and warm-up ones, or all if none remain.")
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
         Column::percent("time (%)", "The group's time as a share of the level's.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
         Column::identifier("representative", "Iteration with median duration; see iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
-        NUMBER.with_role(Role::Detail).described("Number that the program gave the representative; empty if none.")
+        NUMBER.with_role(Role::Detail).described("The program's number for the representative; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
         Column::nested("members", "Iterations in the group; consecutive ones as first and last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 #[cfg_attr(feature = "clap", derive(clap::Args), command(rename_all = "snake_case"))]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(default))]
 pub struct KernelOptions {
-    /// Add kernel_details: a row per kernel
+    /// Add kernel_details, one row per kernel
     #[cfg_attr(feature = "clap", arg(long))]
     pub kernel_details: bool,
 

@@ -267,7 +267,7 @@ struct LineEnd<'a> {
 /// The roofs as the two ends of each line, with the chart that shows operators under them.
 pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     let fields = [
-        SPEC.described("Unit and precision of the work below; empty for the memory.")
+        SPEC.described("Unit and precision of the compute roof; empty for memory.")
 .with_role(Role::Name)
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
         Column::text(
@@ -382,7 +382,7 @@ struct Points<'a, A> {
 pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> Sheet<'a, A> {
     let fields = [
         columns::OP_NAME
-            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that its own operator's rows do not cover.")
+            .described("Operator; <operator>-><kernel> (Synthetic Op) for a device event not covered by its operator's rows.")
             .field(|row: &PointRow<'_>| row.point.name.as_str().into()),
         columns::OP_CATEGORY.field(|row: &PointRow<'_>| row.point.category.as_str().into()),
         SPEC.described("Unit and precision of the reference peak, see roofline.")
@@ -395,14 +395,14 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field(|row: &PointRow<'_>| row.point.intensity.into()),
         columns::TFLOPS_PER_S
             .mean
-            .described("Mean over calls of the achieved rate: floating-point operations over kernel time, in units of 1e12 per second; height of the point.")
+            .described("Mean achieved rate of calls (floating-point operations / kernel time), in units of 1e12 per second; height of the point.")
             .field(|row: &PointRow<'_>| row.point.tflops.into()),
         HEIGHT
             .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
             .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
         columns::PCT_ROOFLINE
             .mean
-            .described("Achieved over attainable rate; above 100, the model or the recorded arguments are wrong, or the data came from a cache.")
+            .described("Achieved / attainable rate; above 100, the model or the recorded arguments are wrong, or the data came from a cache.")
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
         Column::milliseconds(
             "Kernel Time (ms)_sum",
@@ -411,7 +411,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         .showing(&[Figure::Unified, Figure::SumsOfDeviceTime])
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),
         columns::SHARE_OF_KERNEL_TIME
-            .described("Share of the kernel time of all rows of unified_perf_summary, including those without a place under a roofline; size of the point.")
+            .described("Share of the kernel time of all rows of unified_perf_summary, including those without a roofline; size of the point.")
             .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
         Column::identifier(
             "ex_UID",

@@ -63,7 +63,7 @@ impl Unclassified {
         let known =
             largest.map(|(class, share)| format!("; largest known class: {class} {}", percent(share)));
         Some(format!(
-            "{} of {whole} is in kernels of no known class{}{}",
+            "{} of {whole} is in unclassified kernels{}{}",
             percent(self.share),
             self.named(),
             known.unwrap_or_default()
@@ -158,9 +158,9 @@ mod tests {
         let headline = |largest| unclassified.headline(largest, Whole::KernelTime);
         assert_eq!(
             headline(Some(("GEMM", 0.3))).unwrap(),
-            "41.0% of kernel time is in kernels of no known class (a 40.0%); largest known class: GEMM 30.0%"
+            "41.0% of kernel time is in unclassified kernels (a 40.0%); largest known class: GEMM 30.0%"
         );
-        assert_eq!(headline(None).unwrap(), "41.0% of kernel time is in kernels of no known class (a 40.0%)");
+        assert_eq!(headline(None).unwrap(), "41.0% of kernel time is in unclassified kernels (a 40.0%)");
         assert_eq!(headline(Some(("GEMM", 0.41))), None);
     }
 }

@@ -185,7 +185,7 @@ impl Gate {
             .iter()
             .filter(|exception| thresholds.metrics.iter().all(|gated| gated.metric != exception.metric));
         remarks.extend(unused.map(|exception| {
-            format!("the exception for {} changes nothing: it is not gated", exception.metric)
+            format!("the exception for {} has no effect: it is not gated", exception.metric)
         }));
         let ledger = Ledger::new([&both[0], &both[1]], noise);
         let has = |decision: Decision| metrics.iter().any(|metric| metric.decision == decision);
@@ -333,13 +333,13 @@ fn of_metric(
             0.0 => (Decision::Pass, Some("it takes no time in either".to_owned())),
             more if more >= matters => (
                 Decision::Fail,
-                Some("it takes no time in the baseline, and its share of the step counts".to_owned()),
+                Some("it takes no time in the baseline, so its share of the step counts".to_owned()),
             ),
             less if -less >= matters => {
                 (Decision::Improved, Some("it takes no time in the candidate".to_owned()))
             }
             _ => {
-                (Decision::Pass, Some("it takes no time on one side and hardly any on the other".to_owned()))
+                (Decision::Pass, Some("it takes no time on one side and almost none on the other".to_owned()))
             }
         };
         return result;

@@ -16,7 +16,7 @@ pub const MOST_STEPS: usize = 256;
 /// [`Recording::steps`].
 ///
 /// Every nanosecond of a step belongs to one part: a unit's computation or copy, exposed communication, or idle. So the
-/// parts add up to the step, and their differences to that of the step.
+/// parts add up to the step, and their changes to the step's change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Name of the file.
@@ -40,7 +40,7 @@ pub struct Recording {
     pub steps: Steps,
     /// The units of work with the most time, at most [`MOST_UNITS`].
     pub units: Vec<Unit>,
-    /// All other units together.
+    /// All other units combined.
     pub rest: Rest,
     /// Exposed communication of each step.
     pub exposed_communication: Vec<i64>,
@@ -59,19 +59,19 @@ pub struct Setup {
     pub devices: Vec<String>,
     /// Rank in a distributed job.
     pub rank: Option<i64>,
-    /// Ranks of the job.
+    /// Number of ranks in the job.
     pub world_size: Option<i64>,
-    /// Options of the profiler, as far as recorded.
+    /// Profiler options, as far as recorded.
     pub options: BTreeMap<String, bool>,
     /// Versions of drivers, runtimes and libraries, as far as recorded.
     pub versions: BTreeMap<String, String>,
     /// Whether units name their `nn.Module`.
     pub modules: bool,
-    /// Whether a part of the file is lost.
+    /// Whether part of the file is lost.
     pub truncated: bool,
-    /// Percentage of the device time whose launch was recorded.
+    /// Percentage of device time whose launch was recorded.
     pub linked_percent: f64,
-    /// Faults that make figures unreliable, one sentence each.
+    /// Problems that make figures unreliable, one sentence each.
     pub faults: Vec<String>,
 }
 
@@ -91,13 +91,13 @@ pub struct Workload {
 /// The steps of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steps {
-    /// What they are, such as `step`.
+    /// Kind of step, such as `step`.
     pub kind: String,
     /// Evidence for them, such as `recorded steps`.
     pub evidence: String,
-    /// How many were recorded.
+    /// Number of recorded steps.
     pub recorded: usize,
-    /// Index of each among those recorded.
+    /// Index of each among the recorded steps.
     pub index: Vec<usize>,
     /// Length of each on the device: the sum of its parts.
     pub duration: Vec<i64>,
@@ -106,7 +106,7 @@ pub struct Steps {
 /// A kernel of an operator with the same arguments, in the same module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unit {
-    /// Name of the operator; empty where none launched the kernel.
+    /// Name of the operator; empty if no operator launched the kernel.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub op: String,
     /// Shapes of its arguments.
@@ -122,7 +122,7 @@ pub struct Unit {
     pub kernel: String,
     /// Calls of the operator per step.
     pub calls: f64,
-    /// Sum of the durations in each step.
+    /// Total duration in each step.
     pub kernel_time: Vec<i64>,
     /// Its own part of each step: as [`Unit::kernel_time`], but overlapping time counts for one unit. `None` if equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ impl Unit {
     }
 }
 
-/// Units not kept one by one.
+/// The remaining units, combined.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rest {
     /// Their number.

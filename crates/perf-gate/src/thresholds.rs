@@ -123,7 +123,7 @@ inconclusive = "warn"  # if inconclusive: pass, warn (exit code 4) or fail
 [noise]
 assumed = "1%"         # spread between jobs of one version, until the baseline has 6
 
-# Gated metrics. Known are step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME, kernel:NAME.
+# Gated metrics: step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME, kernel:NAME.
 [[metric]]
 name = "step_wall"
 
@@ -132,10 +132,10 @@ name = "step_wall"
 # slower_by = "10%"
 
 # [[metric]]
-# name = "kernel_count"  # an exact number, without statistics
+# name = "kernel_count"  # an exact count, without statistics
 # more_by = 0
 
-# Temporary exceptions. After the day `until` the file is refused.
+# Temporary exceptions. The file is rejected after the date in `until`.
 [allow]
 # "op:aten::softmax" = { slower_by = "8%", until = 2027-01-31, reason = "softmax in fp32" }
 "#;
@@ -270,7 +270,7 @@ impl Thresholds {
             match (metric.is_count(), of_times, entry.more_by) {
                 (true, true, _) => {
                     return Err(error(format!(
-                        "{metric} is a number: it takes more_by, not slower_by or rule_out"
+                        "{metric} is a count: it takes more_by, not slower_by or rule_out"
                     )));
                 }
                 (false, _, Some(_)) => {
@@ -296,18 +296,18 @@ impl Thresholds {
             let metric: Metric =
                 name.get_ref().parse().map_err(|unknown: crate::UnknownMetric| error(unknown.to_string()))?;
             if metric.is_count() {
-                return Err(error(format!("{metric} is a number: raise its more_by")));
+                return Err(error(format!("{metric} is a count: raise its more_by")));
             }
             let until = entry.until.get_ref();
             let Some(last) = day(until) else {
                 return Err(at(
                     entry.until.span().start,
-                    format!("until = {until} is not a day such as 2027-01-31"),
+                    format!("until = {until} is not a date such as 2027-01-31"),
                 ));
             };
             if last < today {
                 return Err(error(format!(
-                    "the exception for {metric} ended on {until}: remove it, or set another day"
+                    "the exception for {metric} ended on {until}: remove it, or set a later date"
                 )));
             }
             if entry.reason.get_ref().trim().is_empty() {

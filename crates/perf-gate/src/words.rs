@@ -40,7 +40,7 @@ impl Gate {
     pub fn basis(&self) -> String {
         let [of_a, of_b] = self.blocks.each_ref().map(Vec::len);
         let blocks = if of_a == 1 && of_b == 1 { "job" } else { "jobs" };
-        let mut parts = vec![format!("{of_a} v {of_b} {blocks}")];
+        let mut parts = vec![format!("{of_a} vs. {of_b} {blocks}")];
         if let Some(setup) = self.sides[1].first().map(|recording| &recording.setup)
             && let Some(device) = setup.devices.first()
         {
@@ -89,7 +89,7 @@ impl MetricResult {
             Decision::Fail => format!("limit {limit} %"),
             Decision::Improved => format!("more than {limit} % faster"),
             Decision::Pass => format!("below {limit} %"),
-            Decision::Inconclusive => format!("neither a failure nor surely below {limit} %"),
+            Decision::Inconclusive => format!("neither a failure nor clearly below {limit} %"),
         };
         let limit = if because.is_empty() { format!(", {limit}") } else { because.clone() };
         match self.estimate {

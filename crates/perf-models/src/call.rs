@@ -71,7 +71,7 @@ impl<'a> OpCall<'a> {
     pub fn type_of(&self, index: usize) -> Result<&'a str, Undefined> {
         entry(self.types, "Input type", index)?
             .as_text()
-            .ok_or_else(|| Undefined::arguments(format!("Input type[{index}] is not a text")))
+            .ok_or_else(|| Undefined::arguments(format!("Input type[{index}] is not a string")))
     }
 
     /// Text of the value of input `index`: `"True"`, `"0."`, `"[1, 1]"`, `""` for tensors.
@@ -82,7 +82,7 @@ impl<'a> OpCall<'a> {
     pub fn concrete_text(&self, index: usize) -> Result<&'a str, Undefined> {
         entry(self.concrete, "Concrete Inputs", index)?
             .as_text()
-            .ok_or_else(|| Undefined::arguments(format!("Concrete Inputs[{index}] is not a text")))
+            .ok_or_else(|| Undefined::arguments(format!("Concrete Inputs[{index}] is not a string")))
     }
 
     /// A further argument by name.
@@ -101,5 +101,5 @@ fn numbers(value: &Value, what: &str, index: usize) -> Result<Vec<i64>, Undefine
     value
         .items()
         .and_then(|items| items.iter().map(Value::as_int).collect())
-        .ok_or_else(|| Undefined::arguments(format!("{what}[{index}] is not a list of whole numbers")))
+        .ok_or_else(|| Undefined::arguments(format!("{what}[{index}] is not a list of integers")))
 }

@@ -24,7 +24,7 @@ impl<'a> OpCall<'a> {
     ///
     /// When it was not recorded or does not hold whole numbers.
     pub fn concrete_integers(&self, index: usize) -> Result<Vec<i64>, Undefined> {
-        self.concrete_list(index, "whole numbers", |text| text.parse().ok(), Value::as_int)
+        self.concrete_list(index, "integers", |text| text.parse().ok(), Value::as_int)
     }
 
     /// The whole number at input `index`, if one was recorded that is greater than zero.
@@ -56,7 +56,7 @@ impl<'a> OpCall<'a> {
             Value::Bool(flag) => Some(*flag),
             _ => None,
         };
-        self.concrete_list(index, "truth values", flag, flag_of)
+        self.concrete_list(index, "booleans", flag, flag_of)
     }
 
     /// The truth value at input `index`; no where none was given.
@@ -79,10 +79,9 @@ impl<'a> OpCall<'a> {
     pub(crate) fn required_flag(&self, index: usize) -> Result<bool, Undefined> {
         match self.concrete_flags(index)?.as_slice() {
             [flag] => Ok(*flag),
-            flags => Err(Undefined::arguments(format!(
-                "Concrete Inputs[{index}] has {} truth values",
-                flags.len()
-            ))),
+            flags => {
+                Err(Undefined::arguments(format!("Concrete Inputs[{index}] has {} booleans", flags.len())))
+            }
         }
     }
 
@@ -185,7 +184,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let reason = |value| with(value, |call| call.concrete_integers(0).unwrap_err().reason);
-        assert_eq!(reason(Value::from("[1, x]")), "Concrete Inputs[0] \"[1, x]\" holds no whole numbers");
+        assert_eq!(reason(Value::from("[1, x]")), "Concrete Inputs[0] \"[1, x]\" holds no integers");
         let call = OpCall::default();
         assert_eq!(call.concrete_integers(0).unwrap_err().reason, "Concrete Inputs were not recorded");
     }

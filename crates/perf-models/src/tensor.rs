@@ -145,9 +145,8 @@ impl OpCall<'_> {
             return Ok(number);
         }
         let text = self.concrete_text(index)?.trim();
-        text.parse().map_err(|_| {
-            Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is not a whole number"))
-        })
+        text.parse()
+            .map_err(|_| Undefined::arguments(format!("Concrete Inputs[{index}] {text:?} is not an integer")))
     }
 }
 

@@ -271,7 +271,7 @@ fn gate_json(
             Thresholds::default().with_slower_by(percent / 100.0)
         }
         Some(percent) => {
-            return Err(refused_with(format_args!("slower_by_pct is {percent}"), "give 0 to 1000"));
+            return Err(refused_with(format_args!("slower_by_pct is {percent}"), "pass 0 to 1000"));
         }
     };
     let all = [baseline.as_slice(), &candidate].concat();

@@ -69,8 +69,8 @@ fn condition((column, operator, given): AskedCondition) -> PyResult<Condition> {
         _ => {
             return Err(refused_with(
                 format_args!("invalid condition on {column:?}"),
-                "write (column, operator, value): eq or ne with a value, lt, le, gt or ge with a number, contains or starts \
-                 with a text, in with a list, null with None",
+                "write (column, operator, value): eq or ne with a value, lt, le, gt or ge with a number, \
+                 contains or starts with a string, in with a list, null with None",
             ));
         }
     };

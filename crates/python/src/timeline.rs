@@ -162,7 +162,7 @@ impl AskedWindow {
             AskedWindow::Named(name) if name == "steady" => Ok(Window::Steady),
             AskedWindow::Named(name) => Err(refused_with(
                 format_args!("{name:?} is not a window"),
-                "give a step, (start, end) in µs, or \"steady\"",
+                "pass a step, (start, end) in µs, or \"steady\"",
             )),
         }
     }

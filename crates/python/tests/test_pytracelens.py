@@ -108,7 +108,7 @@ def test_rows_that_meet_conditions(trace: tl.Trace) -> None:
         trace.table("ops_summary", select=[3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
         trace.table("ops_summary", top="all")  # type: ignore[arg-type]
-    with pytest.raises(tl.TraceError, match="contains or starts with a text"):
+    with pytest.raises(tl.TraceError, match="contains or starts with a string"):
         trace.table("ops_summary", where=[("name", "gt", "aten::mm")])
 
 

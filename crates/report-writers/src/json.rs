@@ -93,7 +93,7 @@ fn are_told_apart(table: &Table, columns: &[&TableColumn]) -> bool {
 #[schemars(rename = "Table")]
 struct TableView<'t> {
     name: &'t str,
-    /// What its rows are; null if not stated.
+    /// Meaning of a row; null if not stated.
     title: Option<&'t str>,
     /// Columns that identify a row of the whole table; empty if two rows share them or one was not selected.
     key: &'t [String],
@@ -109,7 +109,7 @@ struct TableView<'t> {
     rows_returned: usize,
     /// Where the next rows start; null if these are the last.
     next: Option<usize>,
-    /// Columns that the rows were sorted by on request.
+    /// Columns the rows were sorted by, on request.
     sort: &'t [String],
     absent: Vec<Absent<'t>>,
 }
@@ -160,7 +160,7 @@ struct ColumnView<'t> {
     /// What the figure refers to, if not the whole row: `call` for the mean over the row's calls, their spread, and the
     /// FLOPs of one call.
     per: Option<&'static str>,
-    /// How to combine cells when rows are joined: `key`, `sum`, `min`, `max` or `none`.
+    /// How to combine cells when rows are merged: `key`, `sum`, `min`, `max` or `none`.
     aggregate: &'static str,
     /// Whether some cells are null.
     nullable: bool,

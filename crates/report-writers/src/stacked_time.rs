@@ -283,7 +283,7 @@ fn notes(picture: &StackedTime, placed: &[Vec<Placed<'_>>]) -> Vec<String> {
     if count > 0 {
         let bars = placed.iter().filter(|bar| !bar.is_empty()).count().max(1) as f64;
         notes.push(format!(
-            "Not labelled: {count} segments below {:.0} %, {:.1} % in total.",
+            "Not labeled: {count} segments below {:.0} %, {:.1} % in total.",
             LABELLED * 100.0,
             share / bars * 100.0
         ));
@@ -350,7 +350,7 @@ mod tests {
         let segments = vec![segment("large", 0, 98.5), segment("small", 1, 1.5)];
         let svg = picture(vec![bar("", segments)]).to_svg().unwrap();
         assert!(svg.contains("large") && !svg.contains("small"));
-        assert!(svg.contains("Not labelled: 1 segments below 2 %, 1.5 % in total."), "{svg}");
+        assert!(svg.contains("Not labeled: 1 segments below 2 %, 1.5 % in total."), "{svg}");
     }
 
     #[test]

@@ -18,11 +18,11 @@ use crate::conventions::Conventions;
     command(next_help_heading = "Analysis", rename_all = "snake_case")
 )]
 pub struct RocprofOptions {
-    /// Leave out kernel_summary and kernel_summary_by_category
+    /// Omit kernel_summary and kernel_summary_by_category
     #[cfg_attr(feature = "clap", arg(long))]
     pub disable_kernel_summary: bool,
 
-    /// Which sheets of single kernels are written.
+    /// Sheets of single kernels.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub kernels: KernelOptions,
 
@@ -32,11 +32,11 @@ pub struct RocprofOptions {
     #[cfg_attr(feature = "clap", arg(long, value_parser = flags::one_of(KERNEL_NAMES), value_name = "NAMES"))]
     pub kernel_names: Option<KernelNames>,
 
-    /// The tables that are made of Perfetto traces.
+    /// Tables of Perfetto traces.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub pftrace: PftraceOptions,
 
-    /// How figures are made and shown where reports differ.
+    /// Conventions, where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }
@@ -58,7 +58,7 @@ const CHECKER_OF_TUNING: &str = r"(?:^|\W)redzone_checker_kernel(?:\W|$)";
 #[cfg_attr(
     feature = "clap",
     derive(clap::Args),
-    command(next_help_heading = "Tables known from Perfetto traces", rename_all = "snake_case")
+    command(next_help_heading = "Tables of Perfetto traces", rename_all = "snake_case")
 )]
 pub struct PftraceOptions {
     /// Add category_summary, xla_top, pftrace_kernel_summary, hip_summary, api_kernel_summary and
@@ -78,11 +78,11 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().max_tid, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub max_tid: i64,
 
-    /// Leave out shorter kernels and HIP calls, except in xla_top
+    /// Ignore kernels and HIP calls shorter than this, except in xla_top
     #[cfg_attr(feature = "clap", arg(long, value_name = "NS", default_value_t = Self::default().min_event_ns, requires = "pftrace_tables", allow_negative_numbers = true))]
     pub min_event_ns: i64,
 
-    /// Leave out pftrace_kernel_summary
+    /// Omit pftrace_kernel_summary
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub no_kernel_summary: bool,
 
@@ -90,7 +90,7 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub kernel_summary_include_rccl: bool,
 
-    /// Total of the percentages in pftrace_kernel_summary: all kernel time, or without collectives (compute)
+    /// Base of percentages in pftrace_kernel_summary: kernel time (total), or kernel time without collectives (compute)
     #[cfg_attr(feature = "clap", arg(long, value_name = "WHAT", default_value = "total", value_parser = flags::one_of(BASELINES), requires = "pftrace_tables"))]
     pub kernel_summary_baseline: KernelBaseline,
 
@@ -98,11 +98,11 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "BY", default_value = "config", value_parser = flags::one_of(KERNEL_GROUPINGS), requires = "pftrace_tables"))]
     pub kernel_summary_group: KernelGrouping,
 
-    /// Leave out hip_summary
+    /// Omit hip_summary
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub no_hip_summary: bool,
 
-    /// Grouping of hip_summary
+    /// Group hip_summary by these columns
     #[cfg_attr(feature = "clap", arg(long, value_name = "BY", default_value = "name", value_parser = flags::one_of(HIP_GROUPINGS), requires = "pftrace_tables"))]
     pub hip_summary_group: HipGrouping,
 
@@ -110,12 +110,12 @@ pub struct PftraceOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().top_xla, requires = "pftrace_tables"))]
     pub top_xla: usize,
 
-    /// Leave kernels whose names match this regular expression out of api_kernel_summary; an empty one keeps all
-    /// [default: redzone_checker_kernel as a word]
+    /// Omit kernels whose names match this regular expression from api_kernel_summary; an empty one keeps all [default:
+    /// redzone_checker_kernel as a word]
     #[cfg_attr(feature = "clap", arg(long, value_name = "REGEX", value_parser = flags::expression::<KernelPattern>(), default_value_t = KernelPattern::checker_of_tuning(), hide_default_value = true, requires = "pftrace_tables"))]
     pub exclude_kernel_regex: KernelPattern,
 
-    /// Count a call for each kernel it launched, not only the first
+    /// Count a call once per kernel it launched, not only for the first
     #[cfg_attr(feature = "clap", arg(long, requires = "pftrace_tables"))]
     pub allow_multi_kernel_per_api: bool,
 

@@ -317,7 +317,7 @@ pub mod collectives {
     .per("collective");
     pub const BUS_BANDWIDTH_MAX: Column = BUS_BANDWIDTH
         .named("bus bandwidth (GB/s)_max")
-        .described("The same over the shortest duration, in GB/s: the closest recorded figure to the link bandwidth.")
+        .described("Bus bandwidth at the shortest duration, in GB/s: the closest recorded figure to the link bandwidth.")
         .showing(&[Figure::SumsOfDeviceTime]);
 }
 
@@ -375,7 +375,7 @@ pub mod overlap {
     /// To hundredths.
     pub const ROUNDED_SHARE: Statistics = Statistics {
         std: SHARE.std.described(
-            "Sample standard deviation (n − 1) of the overlap over calls, to 0.01; 0 for one call.",
+            "Sample standard deviation (n − 1) of the overlap across calls, to 0.01; 0 for one call.",
         ),
         ..SHARE
     };

@@ -30,7 +30,7 @@ pub fn markdown(comparison: &Comparison) -> String {
             text(b),
             share(of_b - of_a, of_a)
         );
-        out.push_str("| part of the time | change | of the whole |\n| --- | ---: | ---: |\n");
+        out.push_str("| time category | change | of total |\n| --- | ---: | ---: |\n");
         for (step, delta) in steps.iter().filter_map(|step| Some((step, step.delta_us?))) {
             let _ = writeln!(out, "| {} | {} | {} |", text(&step.name), signed(delta), share(delta, of_a));
         }

@@ -95,7 +95,7 @@ fn parts_of_table(table: &Joined, whole: f64) -> Vec<(String, f64)> {
     let shown = table.rows.len().min(MOST_PARTS);
     let left: f64 = table.rows[shown..].iter().map(crate::compare::Row::delta_us).sum();
     parts.push(("other kinds of work".to_owned(), left));
-    parts.push(("overlap and uncategorised work".to_owned(), rounded_away(whole - of_parts - left, whole)));
+    parts.push(("overlap and uncategorized work".to_owned(), rounded_away(whole - of_parts - left, whole)));
     parts
 }
 

@@ -16,7 +16,7 @@ use crate::rules::RULES;
 pub const SHEET_NAME: &str = "recording";
 
 /// Why rules about PyTorch's profiler do not run.
-const OF_ANOTHER_RECORDER: &str = "the rule is not about recordings of this profiler";
+const OF_ANOTHER_RECORDER: &str = "the rule does not apply to this profiler";
 
 /// What is wrong with a recording.
 #[derive(Clone, Debug, Default)]
@@ -128,7 +128,7 @@ impl Diagnosis {
     pub fn doubts_about_critical_path(&self) -> Option<String> {
         self.doubts_by(|finding| match finding.rule.harm {
             Harm::Unreliable(harmed) if harmed.contains(&Figure::CriticalPath) => {
-                Some("parts of the path may be missing or blamed on the wrong cause")
+                Some("parts of the path may be missing or attributed to the wrong cause")
             }
             harm if harm
                 .figures()

@@ -247,7 +247,7 @@ impl<'t> Facts<'t> {
     /// Why rules about links cannot run, if they cannot.
     pub(crate) fn links_are_unknown(&self) -> Option<&'static str> {
         (self.tree.options().link_by == LinkBy::Flow)
-            .then_some("device events are linked by launch arrows alone, as TraceLens does")
+            .then_some("device events are linked by launch arrows only, as in TraceLens")
     }
 
     /// Device events without a known launch, by start.

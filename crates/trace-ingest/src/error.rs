@@ -298,7 +298,7 @@ fn named(recordings: &[PathBuf]) -> String {
     const SHOWN: usize = 4;
     let shown: Vec<String> = recordings.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
     match recordings.len() {
-        0 => " (no file in it is named like one or like *_kernel_trace.csv)".to_string(),
+        0 => " (no file name matches a recording or *_kernel_trace.csv)".to_string(),
         count if count > SHOWN => format!(": {} ... ({count} in all)", shown.join(", ")),
         _ => format!(": {}", shown.join(", ")),
     }

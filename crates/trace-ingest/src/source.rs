@@ -220,7 +220,7 @@ pub(crate) fn unpack<'a>(
             return Ok(TextSource { head, text, is_on_disk: false, warnings, expansion });
         };
     }
-    let detail = format!("is compressed more than {MOST_LAYERS} times over");
+    let detail = format!("has more than {MOST_LAYERS} layers of compression");
     Err(IngestError::Archive { path: path.to_path_buf(), detail })
 }
 

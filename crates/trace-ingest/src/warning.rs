@@ -368,8 +368,8 @@ fn damage(bytes_read: Option<u64>) -> String {
 /// What is left out with the events of a phase.
 fn unused(phase: Option<char>) -> String {
     match phase {
-        Some(phase) => format!("unused {} (ph {phase}) left out", phase_name(phase)),
-        None => "events without a readable phase (ph) left out".to_owned(),
+        Some(phase) => format!("unused {} (ph {phase}) skipped", phase_name(phase)),
+        None => "events without a readable phase (ph) skipped".to_owned(),
     }
 }
 

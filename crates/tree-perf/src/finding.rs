@@ -256,14 +256,14 @@ mod tests {
             (
                 &[("flash_fwd_kernel", 100, 40), ("x", 140, 50), ("y", 190, 10)],
                 Some(1),
-                "60.0% of device time is in kernels of no known class (x 50.0%, y 10.0%); largest known class: \
+                "60.0% of device time is in unclassified kernels (x 50.0%, y 10.0%); largest known class: \
                  SDPA_fwd 40.0%; idle 0.0% of the span",
             ),
             (
                 &[("x", 100, 10), ("x", 190, 10)],
                 None,
-                "GPU idle 80.0% of the span, for reasons not recorded; 100.0% of device time is in kernels of no known \
-                 class (x 100.0%)",
+                "GPU idle 80.0% of the span, for reasons not recorded; 100.0% of device time is in unclassified \
+                 kernels (x 100.0%)",
             ),
         ] {
             assert_eq!(analysis(kernels, launch_before).finding().unwrap().to_string(), text);

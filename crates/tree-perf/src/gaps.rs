@@ -39,7 +39,7 @@ pub struct GapFinding {
 impl fmt::Display for GapFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let meanwhile = match self.cause {
-            "sync" => "the launching thread synchronises",
+            "sync" => "the launching thread synchronizes",
             "other calls" => "the launching thread is in other CUDA calls",
             "launch" => "launch calls run",
             "host" => "the launching thread runs other code",

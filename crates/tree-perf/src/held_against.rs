@@ -84,12 +84,12 @@ pub(crate) fn note(
         match arithmetic(analysis, spec, device_events) {
             Some(told) if told.precision == Precision::Fp16 || told.precision == Precision::Bf16 => {
                 let name = told.precision.as_str().to_ascii_uppercase();
-                Some(format!("by its name the kernel converts FP32 and multiplies as {name}"))
+                Some(format!("by its name, the kernel converts FP32 to multiply as {name}"))
             }
             Some(told) => Some(match told.unit {
-                ComputeUnit::Matrix => "by its name the kernel multiplies FP32 as TF32".to_owned(),
+                ComputeUnit::Matrix => "by its name, the kernel multiplies FP32 as TF32".to_owned(),
                 ComputeUnit::Vector => {
-                    "by its name the kernel multiplies FP32 without matrix units".to_owned()
+                    "by its name, the kernel multiplies FP32 without matrix units".to_owned()
                 }
             }),
             None => peak.filter(|peak| peak.precision == Precision::Tf32).map(|peak| {
@@ -104,5 +104,5 @@ pub(crate) fn note(
 /// That a cache explains why the work took less than its least time.
 fn cache_note(analysis: &Analysis, figures: &Figures) -> Option<String> {
     let cache = figures.explaining_cache(analysis.architecture())?;
-    Some(format!("faster than memory: the bytes fit in its {} MiB cache", cache / (1024.0 * 1024.0)))
+    Some(format!("faster than memory: the data fits in the {} MiB cache", cache / (1024.0 * 1024.0)))
 }

@@ -45,12 +45,14 @@ impl fmt::Display for IdleFinding {
                 "waits for a launch while the host allocates or frees memory"
             }
             WaitCause::Host(HostActivity::Initialisation) => {
-                "waits for a launch during one-time initialisation"
+                "waits for a launch during one-time initialization"
             }
             WaitCause::Host(HostActivity::Operator) => {
-                "waits for a launch while an operator on the host launches nothing"
+                "waits for a launch while a host operator launches nothing"
             }
-            WaitCause::Host(HostActivity::Profiler) => "waits for a launch while the profiler holds the host",
+            WaitCause::Host(HostActivity::Profiler) => {
+                "waits for a launch while the profiler blocks the host"
+            }
             WaitCause::Host(HostActivity::GraphLaunch) => "waits for a graph launch",
             WaitCause::Host(HostActivity::Other) => "waits for a late launch",
             WaitCause::Kernel => "lies in short gaps between launched kernels",

@@ -123,7 +123,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_roofline_ops: Option<usize>,
 
-    /// With --parity, also count device events whose launch is not in the trace; otherwise they always count
+    /// With --parity, also count device events whose launch is not in the trace; without --parity they always count
     //
     // On where the recorder cannot know launches, too: the timeline would be empty, or lack a part.
     #[cfg_attr(feature = "clap", arg(long))]
@@ -138,15 +138,15 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_parser = flags::expression::<IterationName>()))]
     pub iteration: Option<IterationName>,
 
-    /// Time that a row of time_budget divides: the iteration on the host, or the span of the device work that its
-    /// thread launched in it (projected)
+    /// Span that a row of time_budget divides: the iteration on the host, or the device work that its thread launched
+    /// in it (projected)
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOUNDS", value_parser = flags::one_of(BUDGET_BOUNDS), default_value = "host")
     )]
     pub budget: BudgetBounds,
 
-    /// Which sheets of single kernels are written.
+    /// Sheets of single kernels.
     #[cfg_attr(feature = "clap", command(flatten))]
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub kernels: KernelOptions,
@@ -156,14 +156,14 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub waits: bool,
 
-    /// Gaps before already launched work count as kernel_wait below this length
+    /// Count gaps shorter than this as kernel_wait if the next work was already launched
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().kernel_wait_threshold_us, value_parser = flags::microseconds())
     )]
     pub kernel_wait_threshold_us: f64,
 
-    /// Shortest gap in the sheet gpu_gaps
+    /// Minimum gap in the sheet gpu_gaps
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().min_gap_us, value_parser = flags::microseconds())
@@ -174,7 +174,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().queue_limit))]
     pub queue_limit: NonZeroUsize,
 
-    /// Name modules in the memory sheets; needs a trace with stacks. The sheets themselves need only recorded
+    /// Add modules to the memory sheets; needs a trace with stacks. The sheets themselves need only recorded
     /// allocations (profile_memory)
     #[cfg_attr(feature = "clap", arg(long))]
     pub memory: bool,
@@ -215,51 +215,50 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub group_by_num_kernels: bool,
 
-    /// Leave out coll_analysis, the sheet of collectives
+    /// Omit coll_analysis, the sheet of collectives
     #[cfg_attr(feature = "clap", arg(long))]
     pub disable_coll_analysis: bool,
 
-    /// Write the sheets of memory wherever the trace has allocations, and not only where `memory` asks for them.
+    /// Write the memory sheets if the trace has allocations, even without `memory`.
     #[cfg_attr(feature = "clap", arg(skip = true))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub memory_unasked: bool,
 
-    /// Which report the sheets are for.
+    /// Report that the sheets belong to.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub layout: ReportLayout,
 
-    /// Group calls by the `nn.Module` that they ran in too, and show the modules around them; reads Python frames.
+    /// Also group calls by `nn.Module`, and show the enclosing modules; reads Python frames.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub group_by_parent_module: bool,
 
-    /// How device events find their launch.
+    /// How to match device events to launches.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub link_by: LinkBy,
 
-    /// Keep recorded ends that lie far behind the start of the next event of the queue ([`TreeOptions::keep_overruns`]).
+    /// Keep recorded ends far beyond the start of the next event on the queue ([`TreeOptions::keep_overruns`]).
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub keep_overruns: bool,
 
-    /// How figures are made and shown where reports differ.
+    /// Conventions, where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub conventions: Conventions,
 
-    /// What the device can do at most; `None` takes the bundled architecture of the device that the trace names, if there
-    /// is one.
+    /// Architecture for rooflines; `None`: the bundled one of the recorded device, if any.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub architecture: Option<Architecture>,
 
-    /// Which of the architecture's peaks count; `None` takes those of [`Conventions::peak_basis`].
+    /// Peaks to use; `None`: [`Conventions::peak_basis`].
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub peak_basis: Option<PeakBasis>,
 
-    /// Kernel names that mean communication.
+    /// Names of communication kernels.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub communication: CommunicationPatterns,

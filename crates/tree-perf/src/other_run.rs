@@ -113,8 +113,8 @@ pub(crate) fn other_run_fields<C, R>(
 ) -> Vec<Field<C, R>> {
     let number = |name, description| Column::new(name, ColumnKind::Number(Unit::One), description);
     let ours = [
-        number("speedup", "Time of the row's work here divided by that in the other run (B): above 1, the other run is \
-                           faster.")
+        number("speedup", "Time of the row's work here divided by its time in the other run (B): above 1, \
+            the other run is faster.")
             .with_role(Role::Headline)
             .field(move |row: &R| {
                 let [here, other] = times(row).shares_us;
@@ -145,7 +145,7 @@ pub(crate) fn other_run_fields<C, R>(
     let of_reference = [
         number(
             "speedup (trace2/trace1)",
-            "Time of the row's work in trace 2 divided by that in trace 1: below 1, trace 2 is faster.",
+            "Time of the row's work in trace 2 divided by its time in trace 1: below 1, trace 2 is faster.",
         )
         .field(move |row: &R| {
             let (one, two) = (times(row).total_us(0), times(row).total_us(1));

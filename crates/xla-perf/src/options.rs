@@ -44,23 +44,23 @@ pub struct JaxOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub rebucket_copy_kernels: bool,
 
-    /// GPUs per host; with several profiles, a rank is host times N plus GPU [default: 8]
+    /// GPUs per host; with several profiles, rank = host × N + GPU [default: 8]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub gpus_per_node: Option<NonZeroU32>,
 
-    /// Architecture that the figures are held against; the device that the profile names where none is given.
+    /// Architecture for rooflines; `None`: the bundled one of the recorded device, if any.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub architecture: Option<Architecture>,
 
-    /// Which of its peaks count; `None` takes those of [`Conventions::peak_basis`].
+    /// Peaks to use; `None`: [`Conventions::peak_basis`].
     #[cfg_attr(feature = "clap", arg(skip))]
     pub peak_basis: Option<PeakBasis>,
 
-    /// How figures are made and shown where reports differ.
+    /// Conventions, where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 
-    /// Which kernels communicate.
+    /// Names of communication kernels.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub communication: CommunicationPatterns,
 }

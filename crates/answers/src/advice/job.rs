@@ -41,13 +41,17 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
                 table: names::STRAGGLER_CAUSES.to_owned(),
                 key: ("rank".to_owned(), straggler.rank.to_string()),
             }],
-            remedy: "balance the ranks' work, and find out what delays this rank: tracelens report on its recording, \
-                     its host's clocks and links"
+            remedy: "balance work across ranks and find what delays this one: run tracelens report on its \
+                recording, and check its host's clocks and links"
                 .to_owned(),
             ..Finding::new(
                 "COMM-SKEW",
                 "a straggler keeps the other ranks waiting in collectives",
-                format!("rank {}{}", straggler.rank, cause.map_or_else(String::new, |cause| format!(", {cause}"))),
+                format!(
+                    "rank {}{}",
+                    straggler.rank,
+                    cause.map_or_else(String::new, |cause| format!(", {cause}"))
+                ),
                 Bucket::ExposedCommunication,
             )
         });
@@ -57,16 +61,17 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
         gain: Some(Gain { low_us: 0.0, mid_us: 0.5 * left, high_us: left }),
         confidence: Confidence::Medium,
         evidence: vec![format!(
-            "{} of {} communication per rank exposed, waits for late ranks included",
+            "{} of {} communication per rank is exposed, including waits for late ranks",
             duration(exposed),
             duration(communication)
         )],
-        remedy: "start collectives earlier, on their own stream, in pieces that computation can hide; sort the sheet \
+        remedy: "start collectives earlier, on their own stream, in chunks that computation can hide; sort \
+            the sheet \
                  nccl_summary_implicit_sync by bandwidth"
             .to_owned(),
         ..Finding::new(
             "COMM-EXPOSED",
-            "exposed communication without the waits for late ranks",
+            "exposed communication, excluding waits for late ranks",
             format!("{} ranks", found.ranks),
             Bucket::ExposedCommunication,
         )

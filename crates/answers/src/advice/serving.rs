@@ -148,7 +148,7 @@ impl Rule for BatchSmall {
     }
 
     fn what(&self) -> &'static str {
-        "decode batch too small to amortise reading the weights"
+        "decode batch too small to amortize reading the weights"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -165,8 +165,8 @@ impl Rule for BatchSmall {
             return Vec::new();
         }
         let text = format!(
-            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests (median {middle}); up to there \
-             throughput grows almost linearly with the batch",
+            "{small} of {} decode steps have fewer than {SMALL_BATCH} requests (median {middle}); below \
+             that, throughput grows almost linearly with batch size",
             requests.len(),
         );
         vec![
@@ -187,8 +187,8 @@ impl Rule for PrefillStarved {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "mix prompts into decode steps (chunked prefill), and prepare them (tokenisation, scheduling) while the device \
-         works"
+        "mix prompts into decode steps (chunked prefill), and prepare them (tokenization, scheduling) while \
+         the device is busy"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -210,9 +210,9 @@ impl Rule for PrefillStarved {
         }
         let waits = parts.len();
         vec![
-            Claim::new("steps with prompts", parts)
+            Claim::new("prefill steps", parts)
                 .with_confidence(Confidence::Medium)
-                .with_evidence(format!("the device waits for its host before {waits} steps with prompts")),
+                .with_evidence(format!("the device waits for the host before {waits} prefill steps")),
         ]
     }
 }

@@ -32,8 +32,8 @@ impl Rule for TakeTurns {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "run them at the same time: pipeline micro-batches over the devices, or split layers (tensor parallelism) or \
-         batches (data parallelism) among them"
+        "run them concurrently: pipeline micro-batches across the devices, or split layers (tensor \
+         parallelism) or batches (data parallelism)"
     }
 
     fn claims(&self, _: &Inspection<'_>) -> Vec<Claim> {

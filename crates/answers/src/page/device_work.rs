@@ -93,20 +93,20 @@ const fn idle(name: &'static str, kind: &'static str, what: &'static str) -> Idl
 pub(super) const IDLE_KINDS: [IdleKind; 12] = [
     idle("idle: late launch", "late launch", "late launch: the device had already run dry"),
     idle("idle: data loader", "data loader", "late launch: the host waited for its data loader"),
-    idle("idle: synchronisation", "synchronisation", "late launch: the host waited for the device"),
+    idle("idle: synchronization", "synchronization", "late launch: the host waited for the device"),
     idle("idle: blocking copy", "blocking copy", "late launch: the host waited for a copy"),
     idle("idle: between kernels", "between kernels", "between kernels: launched in time, a short wait"),
     idle("idle: launched in time", "launched in time", "launched in time, a long wait"),
     idle("idle: unknown launch", "unknown launch", "the launch of the next event is not recorded"),
-    idle("not recorded", "not recorded", "not recorded: the device may have worked"),
+    idle("not recorded", "not recorded", "not recorded: the device may have been busy"),
     idle("idle: allocation", "allocation", "late launch: the host allocated or freed memory"),
-    idle("idle: initialisation", "initialisation", "late launch: initialisation on first use"),
+    idle("idle: initialization", "initialization", "late launch: initialization on first use"),
     idle(
         "idle: host operator",
         "host operator",
-        "late launch: an operator ran on the host and launched nothing",
+        "late launch: a host operator ran without launching anything",
     ),
-    idle("idle: profiler", "profiler", "late launch: the profiler held the host"),
+    idle("idle: profiler", "profiler", "late launch: the profiler blocked the host"),
 ];
 
 /// The place of a cause's kind in [`IDLE_KINDS`].
@@ -273,8 +273,8 @@ impl DeviceWork {
         let is_one = breakdowns.len() == 1;
         let title = if is_one { "whole recording" } else { "per device" };
         let note = format!(
-            "{EXPOSED} Where kernels of several kinds overlap, the time counts for the kind with the most \
-             time. The parts add up to the time from the first start to the last end."
+            "{EXPOSED} Where kernels of several kinds overlap, the time counts for the largest kind. The \
+             parts add up to the time from first start to last end."
         );
         let mut groups = vec![group(title.to_owned(), &note, wholes)];
         let steps = iterations.and_then(MeasuredIterations::steps);
@@ -291,13 +291,13 @@ impl DeviceWork {
                         let note = mark.map(|mark| mark.as_str().to_owned()).unwrap_or_default();
                         (format!("{} {}", level.kind, level.first + index), note)
                     }
-                    Some(Part::After(_)) => ("in between".to_owned(), String::new()),
+                    Some(Part::After(_)) => ("between".to_owned(), String::new()),
                     Some(Part::Before) | None => ("before".to_owned(), String::new()),
                 };
                 StackedBar { note, ..bar(&name, times) }
             });
-            let note = "Device work counts for the step that launched it, idle time for the step awaited. \
-                        The bars add up to that of the whole recording.";
+            let note = "Device work counts for the step that launched it, idle time for the step that \
+                        follows it. The bars add up to the whole recording.";
             groups.push(group(format!("{} by {}", level.kind, level.kind), note, bars.collect()));
         }
         groups
@@ -334,8 +334,8 @@ impl DeviceWork {
         };
         let by = launched_by.trim_start_matches("module → ").trim_start_matches("program → ");
         let text = |name| self.names.text(name).to_owned();
-        let note = "Sums of device event times; overlapping events count in full. Modules and operators of \
-                    one name are merged. Click a part to zoom in.";
+        let note = "Sums of device event times; overlapping events count in full. Modules and operators \
+                    with the same name are merged. Click a part to zoom in.";
         let finish = |builder: IcicleBuilder<u32, u32>, title: &str| {
             builder.finish(title, note, self.per_nanosecond(), text, text)
         };

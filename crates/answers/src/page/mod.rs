@@ -106,7 +106,7 @@ fn made_by(report: &Report, options: &[String]) -> Vec<(String, String)> {
             .summary
             .architecture
             .iter()
-            .map(|architecture| ("rooflines of".to_owned(), architecture.clone())),
+            .map(|architecture| ("rooflines for".to_owned(), architecture.clone())),
     );
     rows
 }
@@ -128,13 +128,17 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
         figures.push(figure("busy", percent(breakdown.busy), &duration(timeline.busy_us)));
         figures.push(figure("idle", percent(breakdown.idle), &duration(timeline.idle_us)));
         if breakdown.unrecorded > 0 {
-            figures.push(figure("not recorded", percent(breakdown.unrecorded), "the device may have worked"));
+            figures.push(figure(
+                "not recorded",
+                percent(breakdown.unrecorded),
+                "the device may have been busy",
+            ));
         }
         let exposed = breakdown.exposed_communication + breakdown.exposed_memcpy;
         figures.push(figure(
             "exposed communication and copies",
             percent(exposed),
-            "of the time, with no computation alongside",
+            "of the time, not hidden by computation",
         ));
     }
     if let Some(coverage) = &summary.coverage
@@ -157,7 +161,7 @@ fn step_figure(analysis: &impl Iterated) -> Option<PageFigure> {
     Some(PageFigure {
         name: level.kind.to_string(),
         value: duration(analysis.ms(statistics.median) * 1e3),
-        note: format!("median of {} steady ones", grouped(times.len() as u128)),
+        note: format!("median of {} steady iterations", grouped(times.len() as u128)),
     })
 }
 

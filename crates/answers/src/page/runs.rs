@@ -35,7 +35,7 @@ pub(super) fn waterfall_of(comparison: &Comparison) -> Option<Waterfall> {
         *change += ns(last) - before;
     }
     Some(Waterfall {
-        title: "From the first run's time to the second's, part by part.".to_owned(),
+        title: "Change in time from the first run to the second, part by part.".to_owned(),
         runs: comparison.names.clone(),
         totals_ns: [ns(first), ns(last)],
         steps: changes,
@@ -155,7 +155,7 @@ pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
         let bars: Vec<StackedBar> = (0..table.height().min(MOST_RANKS)).filter_map(bar).collect();
         bars.iter().any(|bar| bar.total_ns > 0).then(|| StackedBars {
             title: "communication per rank".to_owned(),
-            note: "Time in collectives, including what computation hides.".to_owned(),
+            note: "Time in collectives, including time hidden by computation.".to_owned(),
             parts: ["waiting for other ranks", "communication"].map(ToOwned::to_owned).to_vec(),
             bars,
             left_out: table.height().saturating_sub(MOST_RANKS),
@@ -164,7 +164,7 @@ pub(super) fn communication_of_job(tables: &Tables) -> Option<Communication> {
     let points = points_of_collectives(tables, &columns).unwrap_or_default();
     let ranks = named(tables, names::RANKS_OVERVIEW).and_then(ranks);
     (!points.is_empty() || ranks.is_some()).then(|| Communication {
-        note: "Bus bandwidth of the exchange alone, without waiting for the last rank.".to_owned(),
+        note: "Bus bandwidth of the transfer alone, without waiting for the last rank.".to_owned(),
         points,
         ranks,
     })

@@ -22,7 +22,7 @@ pub(crate) struct DocumentOutput {
     #[arg(long, group = JSON_DOCUMENT)]
     pub(crate) json: bool,
 
-    /// Add the time to the JSON; without it, the same input gives the same bytes
+    /// Add a timestamp to the JSON; without it, the same input always gives the same bytes
     #[arg(long, requires = JSON_DOCUMENT)]
     pub(crate) stamp: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct FilesOutput {
     #[arg(long = "no-hash", requires = JSON_DOCUMENT)]
     pub(crate) no_hash: bool,
 
-    /// Keep the folders in file names of the JSON
+    /// Keep directories in the JSON's file names
     #[arg(long = "full-paths", requires = JSON_DOCUMENT)]
     pub(crate) full_paths: bool,
 }

@@ -35,7 +35,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "SHEET", num_args = 1.., help_heading = "Comparison")]
     pub(crate) sheets: Vec<String>,
 
-    /// Steps in each run; times and calls are divided by them [default: as recorded, if known for both]
+    /// Steps in each run, to divide times and calls by [default: as recorded, if known for both]
     #[arg(
         long,
         value_name = "N",
@@ -45,13 +45,13 @@ pub(crate) struct CompareArguments {
     )]
     pub(crate) steps: Vec<u64>,
 
-    /// Compare operators of these names as one, besides the known ones (convolution, batch normalisation and attention
-    /// of different libraries). Repeatable. Example: my::gemm=aten::mm
+    /// Treat operators with these names as the same, in addition to the built-in ones (convolution, batch normalization
+    /// and attention of different libraries). Repeatable. Example: my::gemm=aten::mm
     #[arg(long, value_name = "NAME=NAME[=NAME...]", value_parser = same, help_heading = "Comparison")]
     pub(crate) same: Vec<SameNames>,
 
-    /// Reproduce the tables of TraceLens: all rows that share a key are paired, keys must match literally. --sheets
-    /// then accepts gpu_timeline, ops_summary, kernel_summary, ops_all, roofline and all
+    /// Reproduce TraceLens's tables: all rows that share a key are paired; keys must match literally. --sheets then
+    /// accepts gpu_timeline, ops_summary, kernel_summary, ops_all, roofline and all
     #[arg(
         long,
         value_name = "TOOL",

@@ -17,7 +17,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   tracelens critical-path trace.json.gz                                  what the run waited for
   tracelens critical-path trace.json.gz --annotation 'ProfilerStep#1'    one step
-  tracelens critical-path trace.json.gz --without aten::mm               time if it took none
+  tracelens critical-path trace.json.gz --without aten::mm               step time if aten::mm were free
   tracelens critical-path trace.json.gz --scale '*flash*=0.5' --quiet --overlay path.json.gz    for https://ui.perfetto.dev
 
 Options accept _ or -. `tracelens info columns critical_path` explains the sheets.";
@@ -30,7 +30,7 @@ pub(crate) struct CriticalPathArguments {
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
 
-    /// Write the trace with the critical path as a track of its own and as arrows: .json, .json.gz or .json.zst
+    /// Write the trace with the critical path as a separate track and as arrows: .json, .json.gz or .json.zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) overlay: Option<PathBuf>,
 
@@ -60,12 +60,12 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
     pub(crate) mode: PathMode,
 
-    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: its graph (--mode dag) in whole µs, without the last
+    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: its graph (--mode dag) in integer µs, without the last
     /// of several profiler steps; --annotation matches any event whose name contains the text
     #[arg(long, value_name = "TOOL", value_parser = one_of(HTA), help_heading = "Analysis")]
     pub(crate) parity: Option<Reference>,
 
-    /// Estimate the time if operators or kernels of this name took none; * matches any characters. Repeatable
+    /// Estimate the time if operators or kernels of this name were free; * matches any characters. Repeatable
     #[arg(long, value_name = "OP", help_heading = "Analysis")]
     pub(crate) without: Vec<String>,
 
@@ -73,7 +73,7 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
     pub(crate) scale: Vec<Scaling>,
 
-    /// Analyse only host work, and what it launches, in ranges or operators whose names start with TEXT: the first,
+    /// Analyze only host work, and what it launches, in ranges or operators whose names start with TEXT: the first,
     /// number N (from 0), or N to M
     #[arg(
         long,

@@ -14,7 +14,7 @@ Examples:
   tracelens diff before.json.gz after.json.gz                       where the difference is
   tracelens diff h100.json.gz mi300.json.gz --names H100 MI300      GPUs of different vendors
   tracelens diff a.json.gz b.json.gz --steady                       the steady iterations of both
-  tracelens diff a.json.gz b.json.gz --merged_tree merged.txt       both call trees as one, as text
+  tracelens diff a.json.gz b.json.gz --merged_tree merged.txt       the merged call tree, as text
   tracelens diff eager.json.gz graphs.json.gz --capture_folder_b captures    operators of replayed graphs
 
 A is the baseline; slowdowns in B are positive and red. Options accept _ or -.
@@ -31,8 +31,8 @@ pub(crate) struct DiffArguments {
     #[arg(long, value_names = ["A", "B"], num_args = 2, help_heading = "Comparison")]
     pub(crate) names: Vec<String>,
 
-    /// Compare operators of these names as one, besides the known ones (convolution, batch normalisation and attention
-    /// of different libraries). Repeatable. Example: my::gemm=aten::mm
+    /// Treat operators with these names as the same, in addition to the built-in ones (convolution, batch normalization
+    /// and attention of different libraries). Repeatable. Example: my::gemm=aten::mm
     #[arg(long, value_name = "NAME=NAME[=NAME...]", value_parser = same, help_heading = "Comparison")]
     pub(crate) same: Vec<SameNames>,
 
@@ -64,8 +64,8 @@ pub(crate) struct DiffArguments {
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
 
-    /// Write the merged call tree as text: one line per module, operator, call and kernel with kernel times in A
-    /// and B, and >> trace1: or << trace2: before what only A or B has
+    /// Write the merged call tree as text: one line per module, operator, call and kernel with its kernel times in A
+    /// and B; >> trace1: or << trace2: marks lines in A or B only
     #[arg(long = "merged_tree", value_name = "FILE", help_heading = "Output")]
     pub(crate) merged_tree: Option<PathBuf>,
 

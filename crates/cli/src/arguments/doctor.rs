@@ -30,7 +30,7 @@ pub(crate) struct DoctorArguments {
     #[arg(long = "fail-on", value_name = "SEVERITY", default_value = "error", value_parser = one_of(FAIL_ON))]
     pub(crate) fail_on: FailOn,
 
-    /// Reader threads; the output does not depend on them [default: one per processor]
+    /// Reader threads; they do not affect the output [default: one per processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 }

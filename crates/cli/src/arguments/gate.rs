@@ -17,8 +17,8 @@ Examples:
   tracelens gate --baseline main.json --candidate b.json --config gate.toml --markdown gate.md --junit gate.xml
   tracelens gate --init                                                      write a commented thresholds file, gate.toml
 
-Exit codes: 0 passed or improved, 3 slower, 4 inconclusive, 5 not comparable (other work or
-another machine); 1 an error of the program, 2 of its input.";
+Exit codes: 0 passed or improved, 3 slower, 4 inconclusive, 5 not comparable (different work or
+machine); 1 internal error, 2 invalid input.";
 
 pub(crate) const SAVE_EXAMPLES: &str = "\
 Examples:
@@ -61,11 +61,11 @@ pub(crate) struct GateArguments {
     #[arg(long = "metric", value_name = "METRIC", value_parser = metric, help_heading = "Thresholds")]
     pub(crate) metrics: Vec<Metric>,
 
-    /// What an inconclusive comparison does [default: warn]
+    /// Outcome of an inconclusive comparison [default: warn]
     #[arg(long, value_name = "OUTCOME", value_parser = one_of_explained(INCONCLUSIVE), help_heading = "Thresholds")]
     pub(crate) inconclusive: Option<Inconclusive>,
 
-    /// Differences that only warn instead of refusing the comparison, comma-separated: recorder, device, device_count,
+    /// Differences to warn about instead of refusing the comparison, comma-separated: recorder, device, device_count,
     /// world_size, rank, workload, flops, prefill, batch_size, options, truncated, linked
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check, help_heading = "Recordings")]
     pub(crate) allow: Vec<CheckName>,
@@ -106,7 +106,7 @@ pub(crate) struct SaveArguments {
 #[derive(Args)]
 pub(crate) struct KeptRecordings {
     /// Job of a recording; recordings of one job count as one. Repeatable. Example: a.json.gz=build-17 [default:
-    /// recordings of one host within ten minutes]
+    /// recordings of one host within ten minutes are one job]
     #[arg(long = "job", value_name = "FILE=ID", value_parser = job, conflicts_with = "separate_jobs", help_heading = "Recordings")]
     pub(crate) jobs: Vec<Job>,
 

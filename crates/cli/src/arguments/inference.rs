@@ -30,8 +30,8 @@ pub(crate) struct EngineArguments {
     #[arg(long = "capture_folder", value_name = "DIR")]
     pub(crate) capture_folder: Option<PathBuf>,
 
-    /// Write details of the captures to this file; as execution_details.json in their folder it spares the next run
-    /// reading them all. Batch sizes that no annotation states are null
+    /// Write details of the captures to this file; saved as execution_details.json in their folder, it spares the next
+    /// run reading them all. Batch sizes without an annotation are null
     #[arg(long = "capture_details_path", value_name = "FILE", requires = "capture_folder")]
     pub(crate) capture_details_path: Option<PathBuf>,
 
@@ -60,7 +60,7 @@ impl EngineArguments {
     /// The first option that is given and not supported, and what to do instead.
     pub(crate) fn unsupported(&self) -> Option<(&'static str, &'static str)> {
         const NO_SIMULATION: &str =
-            "matmul times are not simulated here; the roofline columns have the least time";
+            "matmul times are not simulated here; the roofline columns have the minimum time";
         [
             (self.enable_origami, "--enable-origami", NO_SIMULATION),
             (self.python_path.is_some(), "--python_path", NO_SIMULATION),

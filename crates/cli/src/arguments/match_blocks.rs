@@ -45,7 +45,7 @@ pub(crate) struct MatchArguments {
     )]
     pub(crate) phases: Vec<Phase>,
 
-    /// Steps to match at a time; 0 matches whole runs of a phase
+    /// Steps to match at a time; 0 matches entire runs of a phase
     #[arg(long = "num-steps", value_name = "N", default_value = "16", allow_negative_numbers = true)]
     pub(crate) num_steps: i64,
 

@@ -6,12 +6,12 @@ use clap::Args;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens mcp --root ~/traces                       serve the recordings of a folder to an agent
+  tracelens mcp --root ~/traces                       serve the recordings in a folder to an agent
   claude mcp add tracelens -- tracelens mcp --root .  register it with an agent
 
 The server speaks the Model Context Protocol on standard input and output. It reads regular files below its roots, writes
-nothing and opens no connection. Only an --extension_file given here is run; clients cannot name one.
-`tracelens info skill` prints what an agent should know.";
+nothing and opens no connection. Only an --extension_file given here is run; clients cannot pass one.
+`tracelens info skill` prints instructions for agents.";
 
 #[derive(Args)]
 pub(crate) struct McpArguments {
@@ -19,11 +19,11 @@ pub(crate) struct McpArguments {
     #[arg(long = "root", value_name = "DIR", required = true, num_args = 1..)]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Longest answer in characters, for its JSON and its text each; more rows go to the next page
+    /// Maximum length of an answer in characters, JSON and text each; further rows go to the next page
     #[arg(long = "max-chars", value_name = "N", default_value = "24000", value_parser = clap::value_parser!(u64).range(4_000..=100_000))]
     pub(crate) max_chars: u64,
 
-    /// Recordings to hold at most; the least recently used is dropped first
+    /// Maximum number of recordings to hold; the least recently used is dropped first
     #[arg(long = "max-traces", value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub(crate) max_traces: u64,
 
@@ -31,11 +31,11 @@ pub(crate) struct McpArguments {
     #[arg(long = "max-memory", value_name = "BYTES", default_value = "2G", value_parser = bytes)]
     pub(crate) max_memory: u64,
 
-    /// Largest file to read. Example: 512M
+    /// Maximum file size. Example: 512M
     #[arg(long = "max-file", value_name = "BYTES", default_value = "8G", value_parser = bytes)]
     pub(crate) max_file: u64,
 
-    /// Time limit of a call in seconds
+    /// Time limit per call, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
 

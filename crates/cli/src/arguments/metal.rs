@@ -21,7 +21,7 @@ Options accept _ or -.";
 
 #[derive(Args)]
 pub(crate) struct MetalArguments {
-    /// Operations listed by tt-metal's profiler (CSV); files of several hosts of one run are merged
+    /// Operations listed by tt-metal's profiler (CSV); files from several hosts of one run are merged
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -37,7 +37,7 @@ pub(crate) struct MetalArguments {
     pub(crate) compat: bool,
     #[command(flatten)]
     pub(crate) terminal: TerminalArguments,
-    /// Accepted so that the error can say what to do instead.
+    /// Accepted only to refuse it with advice.
     #[command(flatten)]
     pub(crate) window: WindowOptions,
 }
@@ -52,7 +52,7 @@ pub(crate) struct MetalOutput {
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Add the profiler's names of the operations to --csv
+    /// Add the profiler's operation names to --csv
     #[arg(long = "raw-op-codes")]
     pub(crate) raw_op_codes: bool,
 
@@ -85,7 +85,7 @@ pub(crate) struct TerminalArguments {
     #[arg(long = "no-color")]
     pub(crate) no_color: bool,
 
-    /// Print no advice; --csv gets no column for it
+    /// Omit advice, also from --csv
     #[arg(long = "no-advice")]
     pub(crate) no_advice: bool,
 

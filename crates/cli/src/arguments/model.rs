@@ -210,7 +210,7 @@ pub(crate) struct GemmArguments {
     /// Batch size
     #[arg(long, default_value = "1", value_name = "B")]
     batch: u64,
-    /// Element type of bias and result [default: that of the operands; bf16 for fp8 and fp4]
+    /// Element type of bias and result [default: same as the operands; bf16 for fp8 and fp4]
     #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
     output_dtype: Option<&'static str>,
     /// Epilogue: add a vector of N elements to each row
@@ -240,7 +240,7 @@ fn activation_parser() -> impl TypedValueParser<Value = Activation> {
 
 #[derive(Args)]
 pub(crate) struct GroupedGemmArguments {
-    /// Rows of all groups
+    /// Rows in all groups
     #[arg(long)]
     m: u64,
     /// Columns of each weight
@@ -252,7 +252,7 @@ pub(crate) struct GroupedGemmArguments {
     /// Groups, with one weight each
     #[arg(long, value_name = "G")]
     groups: u64,
-    /// Element type of the result [default: that of the operands; bf16 for fp8]
+    /// Element type of the result [default: same as the operands; bf16 for fp8]
     #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
     output_dtype: Option<&'static str>,
 }
@@ -291,7 +291,7 @@ pub(crate) struct SdpaArguments {
     /// Head dimension of queries and keys
     #[arg(long = "head-dim", value_name = "D")]
     head_dim: u64,
-    /// Head dimension of values [default: that of keys]
+    /// Head dimension of values [default: same as keys]
     #[arg(long = "v-head-dim", value_name = "D")]
     v_head_dim: Option<u64>,
     /// Apply a causal mask
@@ -405,7 +405,7 @@ pub(crate) struct UnaryArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     shape: Vec<u64>,
-    /// Element type of the result [default: that of the input]
+    /// Element type of the result [default: same as the input]
     #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
     output_dtype: Option<&'static str>,
 }
@@ -425,10 +425,10 @@ pub(crate) struct BinaryArguments {
     /// Shape of the first operand
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     shape: Vec<u64>,
-    /// Shape of the second operand, broadcast if smaller [default: that of the first]
+    /// Shape of the second operand, broadcast if smaller [default: same as the first]
     #[arg(long = "other-shape", value_delimiter = ',', value_name = "N,…")]
     other_shape: Option<Vec<u64>>,
-    /// Element type of the result [default: that of the operands]
+    /// Element type of the result [default: same as the operands]
     #[arg(long = "output-dtype", value_parser = one_of_explained(DATA_TYPES), value_name = "DTYPE")]
     output_dtype: Option<&'static str>,
 }
@@ -549,7 +549,7 @@ const REDUCTIONS: &[(&str, ReductionKind)] = &[
 
 #[derive(Args)]
 pub(crate) struct RopeArguments {
-    /// Tokens of all sequences
+    /// Tokens in all sequences
     #[arg(long, value_name = "N")]
     tokens: u64,
     /// Query heads

@@ -14,8 +14,8 @@ Examples:
   tracelens nsys run.sqlite --nsys_names --output_csvs_dir t  the tables of nsys stats
   tracelens nsys run.sqlite --os_calls --waits                with operating-system calls and causes of waits
   tracelens nsys run.sqlite --iterations 100..120             only these iterations
-  tracelens nsys run.sqlite --iteration 'step #'              where the time of each range of this name went
-  tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range of this text launched
+  tracelens nsys run.sqlite --iteration 'step #'              where the time in each range of this name went
+  tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range with this text launched
 
 `nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
 makes the database. `--window` selects device work by its launch. For several databases of one job, use `tracelens ranks`.
@@ -40,12 +40,12 @@ pub(crate) struct NsysOnlyArguments {
     #[arg(long = "kernel_names", value_parser = one_of(KERNEL_NAMES), value_name = "NAMES", default_value = "demangled")]
     pub(crate) kernel_names: NsysKernelNames,
 
-    /// Assume this type for all tensors, which the recorder does not write; gives operators FLOPs, bytes and rooflines
+    /// Assume this type for all tensors, as none is recorded; gives operators FLOPs, bytes and rooflines
     #[arg(long = "assume_dtype", value_parser = one_of(ELEMENT_TYPES), value_name = "TYPE")]
     pub(crate) assume_dtype: Option<(&'static str, &'static str)>,
 
-    /// Range texts in the sheets nvtx_*: without PyTorch's number of each call (normalised), or as recorded, one row
-    /// per call (raw)
+    /// Range texts in the sheets nvtx_*: without PyTorch's call numbers (normalised), or as recorded, one row per call
+    /// (raw)
     #[arg(
         long = "nvtx_text",
         alias = "nvtx-text",
@@ -66,7 +66,7 @@ pub(crate) struct NsysOnlyArguments {
     )]
     pub(crate) nvtx: Option<NamedRange>,
 
-    /// Write one report per process that used a GPU; file names get .pid and its number
+    /// Write one report per process that used a GPU; file names get .pid and the process number
     #[arg(long = "per_process", alias = "per-process", conflicts_with = "json")]
     pub(crate) per_process: bool,
 

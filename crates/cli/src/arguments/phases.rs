@@ -5,18 +5,18 @@ use clap::builder::PossibleValuesParser;
 use inference_phase::tracelens::Method;
 
 #[derive(Args)]
-#[command(next_help_heading = "Phases of inference")]
+#[command(next_help_heading = "Inference phases")]
 pub(crate) struct PhaseArguments {
     /// Separate prefill and decode: adds phase_summary, step_summary and ops_summary_<phase>, and with
     /// --enable_kernel_summary kernel_summary_<phase>
     #[arg(long = "inference_phase_analysis")]
     pub(crate) inference_phase_analysis: bool,
 
-    /// Most new tokens per request in decode; rows of a matrix product where requests are unknown [default: 10]
+    /// Maximum number of new tokens per request in decode, or rows of a matmul if requests are unknown [default: 10]
     #[arg(long = "decode_threshold", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) decode_threshold: Option<i64>,
 
-    /// Most concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts
+    /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts
     /// unannotated steps with more tokens than these can decode as prefill
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
@@ -30,7 +30,7 @@ pub(crate) struct PhaseArguments {
     )]
     pub(crate) phase_detection_method: Option<String>,
 
-    /// Label operators exactly as the reference tool's method of that name, for comparing reports
+    /// Label operators exactly like the reference tool's method of that name, to compare reports
     #[arg(long = "phase_legacy")]
     pub(crate) phase_legacy: bool,
 }

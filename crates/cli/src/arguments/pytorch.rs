@@ -39,7 +39,7 @@ pub(crate) struct OutputArguments {
     #[arg(long = "roofline_svg", value_name = "FILE")]
     pub(crate) roofline_svg: Option<PathBuf>,
 
-    /// Draw the iterations over time (SVG); with --inference_phase_analysis, the engine's steps coloured by phase
+    /// Draw the iterations over time (SVG); with --inference_phase_analysis, the engine's steps colored by phase
     #[arg(long = "step_svg", value_name = "FILE")]
     pub(crate) step_svg: Option<PathBuf>,
 

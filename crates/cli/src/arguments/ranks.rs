@@ -49,11 +49,11 @@ pub(crate) struct CollectArguments {
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) recordings: Vec<PathBuf>,
 
-    /// Folder of the job, to hold a folder of tables (Parquet) per rank
+    /// Folder for the job, with a subfolder of tables (Parquet) per rank
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Keep each device event and outermost host call, in a table events
+    /// Keep every device event and outermost host call, in the table events
     #[arg(long = "keep-events")]
     pub(crate) keep_events: bool,
 
@@ -135,8 +135,8 @@ pub(crate) struct Recordings {
     #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
     pub(crate) world_size: Option<NonZeroU32>,
 
-    /// Regular expression for the rank in the path of a recording: its group rank, else its first group [default: what
-    /// the recording says, else rank<N> in its path]
+    /// Regular expression for the rank in a recording's path: its group rank, else its first group [default: the
+    /// recorded rank, else rank<N> in the path]
     #[arg(long = "rank_regex", value_name = "REGEX", value_parser = expression::<RankPattern>())]
     pub(crate) rank_regex: Option<RankPattern>,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Sources {
     #[arg(value_name = "TRACE")]
     pub(crate) recordings: Vec<PathBuf>,
 
-    /// Folder of recordings; with --world_size, those named rank<N>_trace.json
+    /// Folder of recordings; with --world_size, only files named rank<N>_trace.json
     #[arg(long = "trace_dir", value_name = "DIR")]
     pub(crate) trace_dir: Option<PathBuf>,
 
@@ -187,8 +187,8 @@ pub(crate) struct RanksAnalysis {
     #[command(flatten)]
     pub(crate) options: JobOptions,
 
-    /// Reproduce TraceLens figures that are known to be wrong: collectives are matched by position in the recording,
-    /// clocks are not aligned
+    /// Reproduce TraceLens figures known to be wrong: collectives are matched by position in the recording, clocks are
+    /// not aligned
     #[arg(
         long,
         value_name = "TOOL",

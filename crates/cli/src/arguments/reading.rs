@@ -17,7 +17,7 @@ pub(crate) struct ReadingArguments {
     #[arg(long = "link-by", default_value = "correlation", value_parser = one_of(LINK_BY), value_name = "RULE")]
     pub(crate) link_by: LinkBy,
 
-    /// Worker threads; the output does not depend on them [default: one per processor]
+    /// Worker threads; they do not affect the output [default: one per processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
@@ -28,8 +28,8 @@ pub(crate) struct ReadingArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct OverrunArguments {
-    /// Keep the recorded length of device events that overrun the next one on their queue [default: cut them off at its
-    /// start]
+    /// Keep the recorded duration of device events that overlap the next one on their queue [default: cut them off at
+    /// its start]
     #[arg(long = "keep-overruns")]
     pub(crate) keep_overruns: bool,
 }

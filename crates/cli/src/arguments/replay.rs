@@ -16,7 +16,7 @@ Examples:
   tracelens replay trace.json.gz --op aten::mm -o mm     all shapes of one operator
   tracelens replay report.xlsx --top 20 -o replay        from a report of the trace
 
-The files hold names of operators and kernels, shapes, types and numbers, nothing else from the recording.";
+From the recording, the files contain only operator and kernel names, shapes, types and numbers.";
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {

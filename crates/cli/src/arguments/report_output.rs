@@ -47,7 +47,7 @@ impl Recordings {
     })
 )]
 pub(crate) struct ReportOutput {
-    /// Write the result to this file, in the format of its ending: .xlsx, .json, .html or .md; without an ending, a folder
+    /// Write the result to this file, in the format of its extension: .xlsx, .json, .html or .md; without one, a folder
     /// of CSV files. Repeatable
     #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = NamedOutput::parser(), group = JSON_DOCUMENT)]
     named: Vec<NamedOutput>,
@@ -70,7 +70,7 @@ pub(crate) struct ReportOutput {
     output_json_path: Option<PathBuf>,
 
     /// Write one offline HTML page with all sheets and charts: where the time goes, who spends it, timeline, rooflines.
-    /// Reads a trace's Python frames, so that page and sheets show modules
+    /// Reads Python frames, so page and sheets show modules
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -78,7 +78,7 @@ pub(crate) struct ReportOutput {
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
-    /// Print the whole summary and every remark, not only the first page
+    /// Print the full summary and all remarks, not only the first page
     #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
     pub(crate) verbose: bool,
 
@@ -93,9 +93,9 @@ pub(crate) struct ReportOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SheetNaming {
-    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or current, those of
-    /// TraceLens (ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3
-    /// categories, and no overview
+    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or TraceLens's (current:
+    /// ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3 categories,
+    /// without overview
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }

@@ -35,8 +35,8 @@ pub(crate) struct RocprofArguments {
     #[command(flatten)]
     pub(crate) overruns: OverrunArguments,
 
-    /// Reproduce TraceLens figures that are known to be wrong: nanoseconds under µs headers, percentages cumulated
-    /// before sorting, its kinds of kernels
+    /// Reproduce TraceLens figures known to be wrong: nanoseconds under µs headers, percentages accumulated before
+    /// sorting, its kernel categories
     #[arg(
         long,
         value_name = "TOOL",

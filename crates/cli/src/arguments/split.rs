@@ -20,8 +20,8 @@ Examples:
   tracelens split trace.json.gz -o phases --divide-phases
   tracelens split trace.json.gz -o kinds --representatives
 
-Steps are those of an inference engine, or the iterations of any other program. Each trace has what its steps did on
-their thread and everything that this launched on GPUs.
+Steps are an inference engine's steps, or any other program's iterations. Each trace has its steps' host work on their
+thread and all GPU work it launched.
 execution_details.json and execution_details.csv beside the traces describe them.";
 
 #[derive(Args)]
@@ -42,8 +42,8 @@ pub(crate) struct SplitArguments {
     #[arg(long = "store-single-iteration")]
     pub(crate) store_single_iteration: bool,
 
-    /// Write windows of the steady state, where most requests are served at a time: one with the usual share of
-    /// prefill, one of decode only, one with prefill in every step
+    /// Write windows of the steady state, at maximum concurrency: one with its average share of prefill, one
+    /// decode-only, one with prefill in every step
     #[arg(long = "find-steady-state")]
     pub(crate) find_steady_state: bool,
 
@@ -56,16 +56,16 @@ pub(crate) struct SplitArguments {
     #[arg(long = "mix-windows", value_name = "N")]
     pub(crate) mix_windows: Option<NonZeroUsize>,
 
-    /// Concurrent requests; with --OSL and --R, sets the prefill share of the mixed window instead of that of the
-    /// steady state
+    /// Concurrent requests; with --OSL and --R, sets the prefill share of the mixed window instead of the steady
+    /// state's
     #[arg(long = "CONC", value_name = "N", requires_all = ["osl", "ratio", "find_steady_state"])]
     pub(crate) conc: Option<NonZeroU32>,
 
-    /// Longest output of a request, in tokens
+    /// Maximum output length of a request, in tokens
     #[arg(long = "OSL", id = "osl", value_name = "TOKENS", requires_all = ["conc", "ratio"], value_parser = number("of tokens above 0", |value| value > 0.0))]
     pub(crate) osl: Option<f64>,
 
-    /// Shortest output as a share of the longest, 0 to 1
+    /// Minimum output length as a share of the maximum, 0 to 1
     #[arg(long = "R", id = "ratio", value_name = "SHARE", requires_all = ["conc", "osl"], value_parser = number("from 0 to 1", |_| true))]
     pub(crate) ratio: Option<f64>,
 
@@ -78,16 +78,16 @@ pub(crate) struct SplitArguments {
     #[arg(long)]
     pub(crate) representatives: bool,
 
-    /// Write one trace of the longest run of steady steps (whole, warmed up, no outliers) of any program
+    /// Write one trace of the longest run of steady steps (complete, warmed up, no outliers) of any program
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
-    /// Most concurrent requests of the engine: unannotated steps with more tokens than these can decode count as
+    /// Maximum concurrent requests of the engine: unannotated steps with more tokens than these can decode count as
     /// prefill
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
-    /// Find the steady state as the reference tool does: counting stray steps over all of it, without the last step
+    /// Find the steady state like the reference tool: it ends at the sixth stray step and excludes the last step
     #[arg(long)]
     pub(crate) parity: bool,
 

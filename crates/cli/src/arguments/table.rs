@@ -22,7 +22,7 @@ contains and starts ignore case.";
 
 pub(crate) const WHY_EXAMPLES: &str = "\
 Examples:
-  tracelens why trace.json.gz aten::mm                 what it costs, which kernels, who calls it, what waits before it
+  tracelens why trace.json.gz aten::mm                 its cost, kernels, callers, and the waits before it
   tracelens why trace.json.gz SelfAttention --json     the same for a module, for programs
   tracelens why trace.json.gz 1234                     the same for the event with this number (UID in ops_all)";
 
@@ -145,7 +145,7 @@ fn order(text: &str) -> Result<Order, String> {
         None => (text.strip_suffix(":desc").unwrap_or(text), true),
     };
     match column {
-        "" => Err("name a column".to_owned()),
+        "" => Err("expected a column name".to_owned()),
         column => Ok(Order { column: column.to_owned(), descending }),
     }
 }

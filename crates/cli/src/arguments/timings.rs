@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Args)]
 pub(crate) struct TimingsArguments {
-    /// Print where the time and memory of this run went to standard error, as a table (text) or a line of JSON
+    /// Print this run's own time and memory use to standard error, as a table (text) or a line of JSON
     #[arg(
         long,
         value_enum,

@@ -35,7 +35,7 @@ pub(crate) struct TreeArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tid: Option<i64>,
 
-    /// Print the callers instead of what is below
+    /// Print callers instead of callees
     #[arg(long, requires = "start")]
     pub(crate) parents: bool,
 
@@ -44,11 +44,11 @@ pub(crate) struct TreeArguments {
     pub(crate) depth: Option<usize>,
 
     /// Hide nodes with less device time than this: the sum over all device events launched by the node and everything
-    /// below it; the share in parentheses is of the whole trace
+    /// below it; percentages are of the trace's total
     #[arg(long = "min-time", value_name = "US", value_parser = microseconds(), conflicts_with = "parents")]
     pub(crate) min_time: Option<f64>,
 
-    /// Print events without device work too
+    /// Also print events without device work
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -60,7 +60,7 @@ pub(crate) struct TreeArguments {
     #[arg(long, conflicts_with = "json")]
     pub(crate) backward: bool,
 
-    /// Show this argument of operators, such as "Input Dims". Repeatable
+    /// Show this operator argument, such as "Input Dims". Repeatable
     #[arg(long = "field", value_name = "ARGUMENT", conflicts_with = "json")]
     pub(crate) fields: Vec<String>,
 

@@ -37,8 +37,7 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     let as_hta = arguments.parity.is_some();
     let mode = match (as_hta, context.given.has("mode"), arguments.mode) {
         (true, true, PathMode::Wall) => {
-            let conflict =
-                "--parity hta requires --mode dag: Holistic Trace Analysis has no walk by the clock";
+            let conflict = "--parity hta requires --mode dag: Holistic Trace Analysis has no wall mode";
             return Err(Failure::Arguments(conflict.to_owned()));
         }
         (true, ..) => PathMode::Dag,
@@ -46,11 +45,9 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     };
     let all_edges = arguments.overlay_edges == OverlayEdges::All;
     let conflict = match (all_edges, mode, arguments.overlay_events) {
-        (true, PathMode::Wall, _) => {
-            Some("--overlay_edges all requires --mode dag: the walk by the clock has no graph")
-        }
+        (true, PathMode::Wall, _) => Some("--overlay_edges all requires --mode dag: wall mode has no graph"),
         (true, _, OverlayEvents::Path) => {
-            Some("--overlay_edges all needs the events at both ends: leave out --overlay_events path")
+            Some("--overlay_edges all needs the events at both ends: omit --overlay_events path")
         }
         _ => None,
     };

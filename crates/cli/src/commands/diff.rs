@@ -123,7 +123,7 @@ impl FirstPage<'_> {
         };
         let percent = format!("% of {a}");
         let columns = [
-            TextColumn::left("where the time is", |line: &LedgerLine| line.item.name()).with_total("total"),
+            TextColumn::left("time category", |line: &LedgerLine| line.item.name()).with_total("total"),
             TextColumn::right(&headers[0], move |line: &LedgerLine| time(line.times[0]))
                 .with_total(time(total.times[0])),
             TextColumn::right(&headers[1], move |line: &LedgerLine| time(line.times[1]))
@@ -248,7 +248,7 @@ impl FirstPage<'_> {
             format!("{}{} × {name}", "  ".repeat(depth), grouped(work.times[0].count as u128))
         };
         let columns = [
-            TextColumn::left("repeated work, with its parts", name),
+            TextColumn::left("repeated work and its parts", name),
             TextColumn::right(&headers[0], move |(_, work): &Row<'_>| decimal(us(work.times[0].mean), 2)),
             TextColumn::right(&headers[1], move |(_, work): &Row<'_>| decimal(us(work.times[1].mean), 2)),
             TextColumn::right(&headers[2], move |(_, work): &Row<'_>| {

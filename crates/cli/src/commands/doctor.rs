@@ -103,7 +103,7 @@ fn blocks(examined: &[Examined], style: Style) -> String {
         let findings = match diagnosis.worst() {
             None => "no findings".to_owned(),
             Some(worst) => {
-                format!("{}, the worst: {worst}", counted(diagnosis.findings.len(), "finding", "findings"))
+                format!("{}, worst: {worst}", counted(diagnosis.findings.len(), "finding", "findings"))
             }
         };
         // Writing to a String cannot fail.

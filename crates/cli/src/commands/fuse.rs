@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &FuseArguments, context: &Context<'_>) -> Result<()
     notices.iter().for_each(console::diagnostic);
     for recording in fused.recordings.iter().filter(|recording| recording.unusable > 0) {
         let (path, count) = (recording.path.display(), grouped(recording.unusable.into()));
-        console::warning(format_args!("{path}: non-JSON entries left out: {count}"));
+        console::warning(format_args!("{path}: non-JSON entries skipped: {count}"));
     }
     if arguments.answer.is_json() {
         let recordings = fused.recordings.iter().map(|recording| {

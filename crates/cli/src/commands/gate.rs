@@ -86,7 +86,7 @@ pub(crate) fn save_baseline(arguments: &SaveArguments, context: &Context<'_>) ->
         match seen.insert(recording.hash.clone()) {
             true => kept.push(recording),
             false => {
-                console::warning(format_args!("{} is given more than once; it is kept once", recording.file))
+                console::warning(format_args!("{} is given more than once; one copy is kept", recording.file))
             }
         }
     }
@@ -119,7 +119,7 @@ pub(crate) fn save_baseline(arguments: &SaveArguments, context: &Context<'_>) ->
 
 fn write_template(path: &Path) -> Result<(), Failure> {
     if path.exists() {
-        let (detail, help) = ("it already exists".into(), "name another with --config".into());
+        let (detail, help) = ("it already exists".into(), "choose another with --config".into());
         return Err(Failure::Destination { path: path.to_path_buf(), detail, help });
     }
     check_destinations(&[], [("thresholds", path)])?;
@@ -186,7 +186,7 @@ fn read<const LISTS: usize>(
     match arguments.jobs.iter().zip(named).find(|(_, named)| !named) {
         Some((job, _)) => {
             let file = job.file.display();
-            Err(Failure::Arguments(format!("--job {file}={}: no recording is called {file}", job.id)))
+            Err(Failure::Arguments(format!("--job {file}={}: no recording is named {file}", job.id)))
         }
         None => Ok(found),
     }
@@ -231,7 +231,7 @@ fn text(gate: &Gate, style: Style) -> String {
     }
     match gate.verdict {
         Verdict::NotComparable => {
-            wrap("--allow CHECK[,CHECK] compares anyway", "", "  ", width, &mut out);
+            wrap("to compare anyway, use --allow CHECK[,CHECK]", "", "  ", width, &mut out);
         }
         Verdict::Inconclusive => wrap(&format!("to decide, {}", gate.advice()), "", "  ", width, &mut out),
         _ => {}

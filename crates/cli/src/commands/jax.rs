@@ -24,7 +24,7 @@ const OF_ONE_PROFILE: [&str; 7] = [
 
 pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(), Failure> {
     if arguments.analysis.enable_origami {
-        let instead = "matmul times are not simulated here; the roofline columns have the least time";
+        let instead = "matmul times are not simulated here; the roofline columns have the minimum time";
         return Err(Failure::Unsupported { option: "--enable-origami", instead });
     }
     let files = arguments.recordings.paths();
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(),
         ..Request::new("jax", files, &arguments.output.tables, context)
     };
     if is_of_one && arguments.analysis.options.gpus_per_node.is_some() {
-        let warning = "--gpus_per_node has no effect on one profile: its GPUs are on one host";
+        let warning = "--gpus_per_node has no effect on a single profile: its GPUs are on one host";
         request.warnings.push(warning.into());
     }
     let analysis = options(&arguments.analysis)?;

@@ -106,7 +106,7 @@ fn listing(matches: &Matches, paths: &[[PathBuf; 2]], arguments: &MatchArguments
         let distance = terms.iter().zip(shown_distance(&pair.distance));
         let distance: Vec<String> = distance.map(|(term, value)| format!("{term} {value}")).collect();
         let phase = phase_name(pair.phase);
-        lines.push(format!("{phase}: {a} of A and {b} of B; apart by {}", distance.join(", ")));
+        lines.push(format!("{phase}: {a} of A and {b} of B; distance: {}", distance.join(", ")));
         if !arguments.no_extract {
             lines.extend(paths.iter().map(|path| format!("  {}", escaped(&path.to_string_lossy()))));
         }

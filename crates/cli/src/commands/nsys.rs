@@ -61,7 +61,7 @@ fn report(
         ));
     }
     if asked.per_process && process.is_none() {
-        let lacks = "--per_process has no effect: the recording does not say which process launched what";
+        let lacks = "--per_process has no effect: the recording does not link launches to processes";
         request.warnings.push(lacks.to_owned());
     }
     request.part = process.as_ref().map(|(_, name)| format!(".pid{name}"));

@@ -84,7 +84,7 @@ fn check_details(path: &Path, folder: &Path, read: &[PathBuf]) -> Result<(), Fai
     let resolved = |path: &Path| path.canonicalize().ok();
     match resolved(directory) == resolved(folder) {
         true => {
-            let detail = "it is in the capture folder, where nothing is written".into();
+            let detail = "outputs are never written to the capture folder".into();
             Err(Failure::Destination {
                 path: path.to_path_buf(),
                 detail,

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
     }
     let Some(directory) = directory else {
         let missing = if arguments.has_action() {
-            "name an output directory with -o"
+            "choose an output directory with -o"
         } else {
             "choose what to write: --store-single-iteration, --representatives, --steady, --find-steady-state, \
              --mix-windows or --divide-phases"
@@ -115,13 +115,13 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
     }
     let unusable: u64 = written.iter().map(|file| file.unusable).sum();
     if unusable > 0 {
-        console::warning(format_args!("non-JSON entries left out: {unusable}"));
+        console::warning(format_args!("non-JSON entries skipped: {unusable}"));
     }
     let unassigned = membership.unassigned_device_events;
     if unassigned > 0 {
         let unassigned = grouped(unassigned as u128);
         console::warning(format_args!(
-            "GPU events launched by no step's thread, left out of all files: {unassigned}"
+            "GPU events not launched by any step's thread, omitted from all files: {unassigned}"
         ));
     }
     Ok(())
@@ -241,7 +241,7 @@ fn without_effect(arguments: &SplitArguments, steps: &[SplitStep], plan: &SplitP
     if arguments.parity && plan.regions.is_empty() {
         warnings.push("--parity has no effect without --find-steady-state or --divide-phases".to_string());
     } else if arguments.parity && arguments.iterations != Iterations::All {
-        warnings.push("--parity has no effect with --iterations, which names the steady state".to_string());
+        warnings.push("--parity has no effect with --iterations, which selects the steady state".to_string());
     }
     if !plan.outputs.is_empty() {
         warnings
@@ -251,7 +251,7 @@ fn without_effect(arguments: &SplitArguments, steps: &[SplitStep], plan: &SplitP
     let unknown = in_regions.filter(|step| step.work.phase == Phase::Unknown).count();
     if arguments.divide_phases && unknown > 0 {
         warnings
-            .push(format!("steps without requests or of unknown phase, left out of all files: {unknown}"));
+            .push(format!("steps without requests or of unknown phase, omitted from all files: {unknown}"));
     }
     warnings
 }
@@ -323,7 +323,7 @@ impl fmt::Display for Listing<'_> {
                 write!(f, "    differs from the overall mix in {alone}% of its steps")?;
                 match details.output.index {
                     0 => writeln!(f)?,
-                    _ => writeln!(f, ", {together}% together with those above")?,
+                    _ => writeln!(f, ", {together}% including the rows above")?,
                 }
             }
         }

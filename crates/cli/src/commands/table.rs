@@ -146,7 +146,7 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
         }
     }
     if !why.findings.is_empty() {
-        out.push_str("\nfindings that name it\n");
+        out.push_str("\nrelated findings\n");
         for finding in &why.findings {
             let gain =
                 finding.mid_us.map_or_else(String::new, |mid| format!(", {} recoverable", duration(mid)));

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &TreeArguments, context: &Context<'_>) -> Result<()
     })?;
     if starts.is_empty() {
         let what = match (arguments.min_time, arguments.all) {
-            (Some(least), _) => format!("roots with {least} µs of device time"),
+            (Some(least), _) => format!("roots with at least {least} µs of device time"),
             (None, true) => "events".to_owned(),
             (None, false) => "events with GPU work; --all prints the others".to_owned(),
         };

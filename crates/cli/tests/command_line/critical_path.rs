@@ -160,7 +160,7 @@ fn columns_say_what_makes_them_unreliable() {
     assert_eq!(caveats.len(), 4, "{caveats:?}");
     assert!(caveats.iter().all(|text| text.contains(why) && text.contains("(W2)")), "{caveats:?}");
     assert!(
-        printed.contains("parts of the path may be missing or blamed on the wrong cause (W2"),
+        printed.contains("parts of the path may be missing or attributed to the wrong cause (W2"),
         "{printed}"
     );
     assert!(sheets.column("recording", "rule").iter().any(|rule| *rule == "W2"));

@@ -126,7 +126,7 @@ fn kernels_of_no_known_class_are_named_and_lead_nothing() {
         (
             "field/recordings/nsys-a100-cloverleaf/trace.sqlite",
             [
-                "89.5% of device time is in kernels of no known class (clover::par_ranged2d_kernel",
+                "89.5% of device time is in unclassified kernels (clover::par_ranged2d_kernel",
                 "; largest known class: ",
             ],
         ),

@@ -98,7 +98,7 @@ fn an_unchanged_program_passes() {
     let outcome = gate(&place(&Program { seed: 2, ..Program::new() }), &[]).exits_with(0);
     outcome.with_summary(&[
         "PASS, step time",
-        "1 v 1 job · NVIDIA H100 80GB HBM3 × 1",
+        "1 vs. 1 job · NVIDIA H100 80GB HBM3 × 1",
         "workload similarity 1.00",
     ]);
     let itself = Workplace::with(Program::new().trace());
@@ -198,7 +198,7 @@ fn a_baseline_file_stands_for_its_recordings() {
     place.put("a3.json", Program { seed: 6, ..Program::new() }.trace());
     let grown = place.run("gate save main.json a3.json a.json -o main.json").exits_with(0);
     assert!(grown.out.starts_with("wrote main.json: 3 recordings"), "{}", grown.out);
-    assert!(grown.err.contains("a.json is given more than once; it is kept once"), "{}", grown.err);
+    assert!(grown.err.contains("a.json is given more than once; one copy is kept"), "{}", grown.err);
     place.run("gate save a.json -o a.json").exits_with(2).with_error(&["is the trace itself"]);
     place.put("cut.json", &place.bytes("main.json")[..400]);
     place
@@ -219,7 +219,7 @@ fn jobs_are_named_by_recording() {
     let blocks = |outcome: Outcome| document(&outcome.exits_with(0))["metrics"][0]["blocks"].clone();
     assert_eq!(blocks(with(&[])), serde_json::json!([1, 2]));
     assert_eq!(blocks(with(&["--job", "b.json=x", "--job", "c.json=x"])), serde_json::json!([1, 1]));
-    with(&["--job", "d.json=x"]).exits_with(2).with_error(&["no recording is called d.json"]);
+    with(&["--job", "d.json=x"]).exits_with(2).with_error(&["no recording is named d.json"]);
     with(&["--job", "d.json"]).exits_with(2);
 }
 

@@ -141,7 +141,7 @@ fn more_files_than_are_read_get_a_tip() {
     let outcome = place.run("report trace.json trace.json").exits_with(2);
     outcome.with_error(&[
         "a report covers one of",
-        "report on each separately; `tracelens ranks` reports on those of one job",
+        "report on each separately; `tracelens ranks` reports on several ranks of one job",
     ]);
     for subcommand in ["tree", "report", "split"] {
         place.run(&[subcommand, "*.json"]).exits_with(2).with_error(&["*.json: no such file", "pattern"]);

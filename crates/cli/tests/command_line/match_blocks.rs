@@ -35,8 +35,8 @@ fn the_nearest_steps_of_two_traces_are_cut_out() {
     let outcome = place.run("split match trace.json b.json -o out").exits_with(0);
     assert_eq!(outcome.err, "");
     outcome.with_summary(&[
-        "decode_only: steps 22 to 37 of A and steps 0 to 15 of B; apart by g_sq 0, g_sk 0",
-        "prefilldecode: steps 20 to 21 of A and steps 20 to 21 of B; apart by context_requests 0, generation_requests 0, c_sq 425, g_sq 0",
+        "decode_only: steps 22 to 37 of A and steps 0 to 15 of B; distance: g_sq 0, g_sk 0",
+        "prefilldecode: steps 20 to 21 of A and steps 20 to 21 of B; distance: context_requests 0, generation_requests 0, c_sq 425, g_sq 0",
         "wrote match_report.json, match_report.csv to out",
     ]);
     let decode = |block, side, base| {
@@ -110,7 +110,7 @@ fn equal_traces_match() {
     for (other, out) in [("trace.json", "same"), ("copy/trace.json", "copied")] {
         let outcome = place.run(&["split", "match", "trace.json", other, "-o", out]).exits_with(0);
         assert_eq!(outcome.err, "");
-        outcome.with_summary(&["decode_only: steps", "apart by g_sq 0, g_sk 0", "wrote match_report.json"]);
+        outcome.with_summary(&["decode_only: steps", "distance: g_sq 0, g_sk 0", "wrote match_report.json"]);
         for phase in ["decode_only", "prefilldecode"] {
             let files = place.files(&format!("{out}/{phase}"));
             assert_eq!(files.len(), 2, "{files:?}");

@@ -255,7 +255,7 @@ fn places_that_cannot_be_written_are_refused_before_reading() {
     for (option, parts) in [
         ("--output_xlsx_path=no/such/r.xlsx", &["no/such/r.xlsx", "its directory does not exist"][..]),
         ("--output_json_path=.", &["cannot write .: it is a directory"]),
-        ("--output_csvs_dir=taken", &["taken", "a file has this name"]),
+        ("--output_csvs_dir=taken", &["taken", "a file with this name exists"]),
     ] {
         place.run(&["report", "trace.json", option]).exits_with(1).with_error(parts);
         // The trace has not even been looked for.

@@ -85,7 +85,7 @@ fn the_summary_says_who_is_waited_for_and_why() {
         // It enters at 3,102 µs of the steps from 2 on, the middle rank at 1,101. From the end of step 1's sum at 11,303 µs to
         // that of step 5's at 53,302 these four steps take 41,999.
         "rank 2 is a straggler: late for 100.0% of its collectives, by 2.001 ms a step (19.1% of its device time), since step 2",
-        "it computes longer, most of all gemm_bf16",
+        "it computes longer, mainly in gemm_bf16",
     ]);
     assert!(!place.files("job").iter().any(|file| file.ends_with(".xlsx")));
 }
@@ -98,7 +98,7 @@ fn a_rank_whose_recording_begins_later_is_not_late() {
         place.put(&format!("rank{number}_trace.json"), rank_of(number, RANKS, |_, _| 1000.0, begin));
     }
     place.run("ranks rank*_trace.json").exits_with(0).with_summary(&[
-        "no rank holds the others back",
+        "no rank delays the others",
         "rank 3: its recording begins 5000 µs after the others, and so does its first collective",
     ]);
 }
@@ -411,7 +411,7 @@ fn steps_are_fused_by_their_numbers() {
     assert!(!text.contains("ProfilerStep#1") && !text.contains("ProfilerStep#4"));
     assert_eq!(text.matches("gemm_bf16").count(), 8);
     fuse("7").exits_with(2).with_error(&["no recording has steps 7 to 7; their steps are 0 to 5"]);
-    assert!(fuse("5..3").exits_with(2).err.contains("it holds no iteration"));
+    assert!(fuse("5..3").exits_with(2).err.contains("it contains no iteration"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn the_summary_names_the_straggler_among_the_devices_of_all_hosts() {
     job().run(&[&["ranks"], &PROFILES[..]].concat()).exits_with(0).with_summary(&[
         "4 of 4 ranks on 2 hosts · 48 collective kernels",
         "rank 2 is a straggler",
-        "it computes longer, most of all dot.1",
+        "it computes longer, mainly in dot.1",
     ]);
 }
 

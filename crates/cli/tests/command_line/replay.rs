@@ -168,7 +168,7 @@ fn what_cannot_be_replayed_is_an_error_that_says_why() {
             &["trace.json", "--op", "c10d::allreduce_", "-o", "out"],
             &["none of these operators can be replayed"],
         ),
-        (&["trace.json", "-o", "file"], &["a file has this name"]),
+        (&["trace.json", "-o", "file"], &["a file with this name exists"]),
         (&["absent.json"], &["absent.json"]),
         (&["file"], &["file"]),
     ] {

@@ -140,7 +140,7 @@ fn without_an_architecture_the_best_rates_stand_in() {
     let words = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(caveat), "{outcome:#?}");
     outcome.with_summary(&[
-        "best measured rates, in place of peaks: ",
+        "highest measured rates, not peaks: ",
         " TFLOP/s (matrix_bf16, ",
         " TB/s (",
         "caches included",

@@ -182,7 +182,7 @@ fn windows_of_the_mix_say_how_far_they_are_from_it() {
     outcome.with_summary(&[
         "mix_window_0_steps_2_to_3_prefill_0_prefilldecode_0_decode_2_bs2_conc2_trace.json.gz",
         "differs from the overall mix in 25.0% of its steps",
-        "differs from the overall mix in 37.5% of its steps, 12.5% together with those above",
+        "differs from the overall mix in 37.5% of its steps, 12.5% including the rows above",
     ]);
     let details = json(&place, "out/execution_details.json");
     let distances = |of: &str| {
@@ -215,11 +215,11 @@ fn what_cannot_be_split_is_told() {
     place
         .run("split trace.json --divide-phases")
         .exits_with(2)
-        .with_error(&["nothing written", "name an output directory with -o"]);
+        .with_error(&["nothing written", "choose an output directory with -o"]);
     place
         .run("split trace.json -o trace.json --divide-phases")
         .exits_with(1)
-        .with_error(&["cannot write trace.json", "a file has this name"]);
+        .with_error(&["cannot write trace.json", "a file with this name exists"]);
     place
         .run("split trace.json -o trace.json/below --divide-phases")
         .exits_with(1)

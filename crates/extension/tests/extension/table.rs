@@ -116,7 +116,7 @@ fn what_a_table_cannot_say_is_refused_with_its_line() {
 #[test]
 fn a_call_that_a_table_cannot_read_has_no_figures_and_a_reason() {
     for (operator, expected) in [
-        ("category = 'x'\nflops = 'dims[9]'", "my.toml:3: index 9 of a list of 1"),
+        ("category = 'x'\nflops = 'dims[9]'", "my.toml:3: index 9 is out of range for a list of 1"),
         ("category = 'x'\nflops = '0 - 1'", "my.toml:3: flops must be finite and not negative, found -1"),
         (
             "category = 'x'\nflops = '2 ** 5000'",

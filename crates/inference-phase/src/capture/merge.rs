@@ -84,7 +84,7 @@ impl fmt::Display for SkipReason {
         match self {
             SkipReason::NoDeviceEvents => f.write_str("no device event was recorded for the launch"),
             SkipReason::NoStep => {
-                f.write_str("no annotated engine step around the launch tells the capture size")
+                f.write_str("no annotated engine step around the launch gives the capture size")
             }
             SkipReason::NoCaptureOfSize { tokens } => {
                 write!(f, "no capture is large enough for a step of {tokens} tokens")
@@ -103,7 +103,7 @@ impl fmt::Display for SkipReason {
                 "the device events ran on several streams, and the capture does not name the launched kernels",
             ),
             SkipReason::Unnamed => {
-                f.write_str("kernel names do not tell which of the other capture sizes was launched")
+                f.write_str("kernel names do not identify which of the other capture sizes was launched")
             }
             SkipReason::NotEdited(error) => write!(f, "the tree could not be edited: {error}"),
         }

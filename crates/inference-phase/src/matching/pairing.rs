@@ -106,8 +106,8 @@ impl MatchNote {
             (_, 0) => "B does not have",
             _ => return format!("of {a} blocks of A and {b} of B, no two have the same number of steps"),
         };
-        let least = if self.phase == Phase::Decode { "two or more steps" } else { "steps" };
-        format!("{lacking} {least} of the phase in a row with token counts")
+        let least = if self.phase == Phase::Decode { "two or more consecutive steps" } else { "steps" };
+        format!("{lacking} {least} of the phase with token counts")
     }
 }
 

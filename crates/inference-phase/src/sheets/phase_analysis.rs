@@ -461,10 +461,10 @@ fn inferred_in_words(by: &[(Source, f64)], unknown_percent: f64, prompts_percent
     if unknown_percent > 0.0 {
         parts.push(match by.is_empty() {
             true => format!("the phase of {unknown_percent:.1}% of device time is unknown"),
-            false => format!("that of {unknown_percent:.1}% is unknown"),
+            false => format!("the phase of {unknown_percent:.1}% is unknown"),
         });
     }
-    let mut words = format!("{}: no engine annotations or Python frames tell it", parts.join(", "));
+    let mut words = format!("{}: no engine annotations or Python frames identify it", parts.join(", "));
     if prompts_percent > 0.0 {
         words += &format!(
             ", {prompts_percent:.1}% are prompt steps whose attention does not show whether they also decode"

@@ -136,7 +136,7 @@ pub struct ServerLoad {
     pub concurrency: f64,
     /// Tokens that a request is extended by.
     pub output_tokens: f64,
-    /// Shortest output as a share of the longest, 0 to 1; `output_tokens` is the longest.
+    /// Minimum output length as a share of the maximum, 0 to 1; `output_tokens` is the maximum.
     pub range_ratio: f64,
 }
 

@@ -225,7 +225,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_long",
-        "Collective kernels by rank, in recorded order; left out if there are too many for a sheet.",
+        "Collective kernels by rank, in recorded order; omitted if too many for a sheet.",
         fields,
         |job| job.collectives.kernels.iter().collect(),
     )
@@ -371,7 +371,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_implicit_sync",
-        "Collectives whose members leave together, one by one; left out if there are too many for a sheet.",
+        "Collectives whose members leave together, one by one; omitted if too many for a sheet.",
         fields,
         |job| job.collectives.synchronising.iter().collect(),
     )
@@ -511,7 +511,8 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_summary_implicit_sync",
-        "Collectives whose members leave together, by name, type and size, most time first. Group and sizes are those of a row's first; group_summary has a row for each group.",
+        "Collectives whose members leave together, by name, type and size, most time first. Group and sizes \
+         are from the row's first collective; group_summary has a row for each group.",
         fields,
         sync_classes,
     )
@@ -613,12 +614,12 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
         THROUGHPUT
             .named("max_rank_throughput (GB/s)")
-            .described("Largest input of a rank over its duration, in GiB/s (2³⁰ bytes).")
+            .described("Largest input of a rank / its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
-            .described("Smallest input of a rank over its duration, in GiB/s, of ranks with any input.")
+            .described("Smallest input of a rank / its duration, in GiB/s, of ranks with any input.")
             .per("rank")
             .field(|row: &R<'_>| row.of_ranks().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),
@@ -674,12 +675,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             first_kernel(job, &row.uneven.members).map(|kernel| group_of(job, kernel))
         }),
     ]);
-    sheet(
-        "nccl_all2allv",
-        "Exchanges of uneven parts (all_to_allv), one by one, most data first.",
-        fields,
-        exchanged,
-    )
+    sheet("nccl_all2allv", "Uneven exchanges (all_to_allv), one by one, most data first.", fields, exchanged)
 }
 
 const TOTAL_DATA: Column = Column::new(
@@ -800,12 +796,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
             .with_role(Role::Headline)
             .field(|class: &R<'_>| (class.wall.iter().sum::<f64>() / 1e3).into()),
     ]);
-    sheet(
-        "nccl_summary_all2allv",
-        "Exchanges of uneven parts, by group and type, most time first.",
-        fields,
-        classes,
-    )
+    sheet("nccl_summary_all2allv", "Uneven exchanges by group and type, most time first.", fields, classes)
 }
 
 // nccl_all2allv_heatmap
@@ -830,7 +821,7 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_all2allv_heatmap",
-        "What each rank sent to each other one in exchanges of uneven parts; with --all2allv_heatmap.",
+        "Data that each rank sent to every other in uneven exchanges; with --all2allv_heatmap.",
         fields,
         |job| job.collectives.sent.clone(),
     )
@@ -885,7 +876,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "straggler_summary",
-        "Ranks by time waited for others in collectives whose members leave together, least first.",
+        "Ranks by time spent waiting for others in collectives whose members leave together, shortest first.",
         fields,
         |job| job.collectives.stragglers.clone(),
     )

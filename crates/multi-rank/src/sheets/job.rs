@@ -165,7 +165,8 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         names::STRAGGLER_CAUSES,
-        "Why ranks were late: late arrivals of a rank in a step, compared with the median rank, most lateness first.",
+        "Causes of late ranks: late arrivals of a rank in a step, compared with the median rank, latest \
+         first.",
         fields,
         |job| job.causes.iter().collect(),
     )
@@ -206,7 +207,7 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
                 slowest(step).map(|(recording, _)| job.job.recordings[recording].rank).into()
             }),
     ];
-    sheet("step_times", "Durations of the program's steps over the ranks.", fields, |job| {
+    sheet("step_times", "Durations of the program's steps across ranks.", fields, |job| {
         job.steps.iter().collect()
     })
     .with_chart(Chart::new(
@@ -385,9 +386,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("pairs", "Number of collectives used for the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
-    sheet("clock", "Clocks of the hosts, relative to the first.", fields, |job| {
-        (0..job.job.clocks.len()).collect()
-    })
+    sheet("clock", "Host clocks, relative to the first.", fields, |job| (0..job.job.clocks.len()).collect())
 }
 
 // matching
@@ -423,7 +422,7 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
                 .into()
         }),
     ];
-    sheet("matching", "How each rank's collectives were matched with the others'.", fields, |job| {
+    sheet("matching", "Matching of each rank's collectives with the other ranks'.", fields, |job| {
         job.matches.iter().collect()
     })
 }
@@ -437,5 +436,5 @@ fn diagnostics<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field(|of: &R<'_>| of.rank().into()),
         Column::text("what", "Description.").field(|of: &R<'_>| of.to_string().into()),
     ];
-    sheet("diagnostics", "Anomalies of the recordings.", fields, |job| job.diagnostics.iter().collect())
+    sheet("diagnostics", "Anomalies in the recordings.", fields, |job| job.diagnostics.iter().collect())
 }

@@ -33,7 +33,7 @@ class Input:
     compression: str | None
     """Compression: ``none``, ``gzip``, ``zstd``, ``zip``."""
     recorder: str | None
-    """Name and version of the recorder, if the file says more than its format."""
+    """Name and version of the recorder; None if the file states no more than its format."""
     devices: tuple[str, ...]
     """Devices that it names."""
     rank: int | None
@@ -61,11 +61,11 @@ class Trust:
     modelled_pct_of_time: float | None
     """Share of device time whose FLOPs and bytes are known, in percent."""
     shapes: bool | None
-    """Whether operators have their shapes; None if the recorder cannot record them."""
+    """Whether operators have shapes; None if the recorder cannot record them."""
     stacks: bool | None
     """Whether Python frames are recorded."""
     truncated: bool
-    """Whether the file ends early or is damaged, so that events are lost."""
+    """Whether the file is truncated or damaged, so that events are lost."""
     bytes_lost: int | None
     """Bytes of the unpacked file that could not be used; None if unknown."""
     events_lost: int
@@ -80,7 +80,7 @@ class Trust:
 
 @dataclass(frozen=True)
 class Lost:
-    """What is missing from all figures, or from those of operators."""
+    """Data missing from all figures, or from operator figures."""
 
     bytes: int
     events: int
@@ -146,7 +146,7 @@ class Finding:
     us: Gain | None
     """Recoverable time in µs; None if unknown."""
     amount_us: float | None
-    """Time concerned in µs, of which the gain is a part; None if unknown."""
+    """Time affected in µs, including the gain; None if unknown."""
     share_pct: float | None
     """Probable gain in percent of the window."""
     confidence: str

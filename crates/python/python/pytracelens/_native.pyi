@@ -28,7 +28,7 @@ __all__ = [
 __version__: str
 
 class TraceError(Exception):
-    """A question without an answer."""
+    """The question has no answer."""
 
     code: str
     """Where it comes from and what it is, such as ``ingest/unknown-format``. Never renamed."""

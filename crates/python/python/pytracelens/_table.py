@@ -26,7 +26,7 @@ class Column:
         self.per = per
         """What the figure refers to, such as ``call`` for the mean over the row's calls; None for the whole row."""
         self.aggregate = aggregate
-        """How to combine cells when rows are joined: ``key sum min max none``."""
+        """How to combine cells when rows are merged: ``key sum min max none``."""
         self.description = description
 
     def __len__(self) -> int:

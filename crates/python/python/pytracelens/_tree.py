@@ -117,7 +117,7 @@ class Tree:
         min_us: float = 0.0,
         top: int = 1000,
     ) -> Table:
-        """What calls launch, or who calls them: uid, depth, name, kind, device_us, calls; equal siblings are one row.
+        """What calls launch, or who calls them: uid, depth, name, kind, device_us, calls; identical siblings share one row.
 
         Starts at the calls of a name, at one event, or at the roots.
         """

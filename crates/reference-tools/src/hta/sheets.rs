@@ -67,21 +67,34 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
     };
     sheet(
         "hta_temporal_breakdown",
-        "HTA's get_temporal_breakdown: device time in whole µs, from the first start to the last end; with --parity hta. Everything with a stream counts, including host operators that name one. gpu_timeline has the exact times.",
+        "HTA's get_temporal_breakdown: device time in whole µs, from the first start to the last end; with \
+         --parity hta. Every event with a stream counts, including host operators with a stream argument. \
+         gpu_timeline has the exact times.",
         [
-            whole_us("idle_time(us)", "Time in which nothing ran.").field(|row: &TemporalBreakdown| row.idle.into()),
-            whole_us("compute_time(us)", "Time in which compute kernels ran.").field(|row: &TemporalBreakdown| row.compute.into()),
-            whole_us("non_compute_time(us)", "The rest. Below 0 where rounding took more from the sum than from the parts; HTA stops there with an error.")
-                .field(|row: &TemporalBreakdown| row.non_compute.into()),
+            whole_us("idle_time(us)", "Idle time.").field(|row: &TemporalBreakdown| row.idle.into()),
+            whole_us("compute_time(us)", "Compute kernel time, overlaps counted once.")
+                .field(|row: &TemporalBreakdown| row.compute.into()),
+            whole_us(
+                "non_compute_time(us)",
+                "The rest. Negative if rounding took more from the sum than \
+                from the parts; HTA then fails with an error.",
+            )
+            .field(|row: &TemporalBreakdown| row.non_compute.into()),
             whole_us("kernel_time(us)", "From the first start to the last end.")
                 .with_role(Role::Headline)
                 .field(|row: &TemporalBreakdown| row.kernel.into()),
             Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), with two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.idle, row).into()),
-            Column::percent("compute_time_pctg", "Compute time as a share of kernel_time(us), with two decimals.")
-                .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
-            Column::percent("non_compute_time_pctg", "Remaining time as a share of kernel_time(us), with two decimals.")
-                .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
+            Column::percent(
+                "compute_time_pctg",
+                "Compute time as a share of kernel_time(us), with two decimals.",
+            )
+            .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
+            Column::percent(
+                "non_compute_time_pctg",
+                "Remaining time as a share of kernel_time(us), with two decimals.",
+            )
+            .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
         ],
         |events| events.temporal_breakdown().into_iter().collect(),
     )
@@ -120,7 +133,8 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
     type Row = (String, i64, f64);
     sheet(
         "hta_kernel_types",
-        "HTA's get_gpu_kernel_breakdown, table of types, without copies and fills (its default): time in which exactly these types ran; with --parity hta. overlap_matrix has the exact times.",
+        "HTA's get_gpu_kernel_breakdown, table of types, without copies and fills (its default): time when \
+         exactly these types ran; with --parity hta. overlap_matrix has the exact times.",
         [
             Column::text("kernel_type", "Types of work running.").field(|row: &Row| row.0.as_str().into()),
             whole_us("sum", "Time in µs.").with_role(Role::Headline).field(|row: &Row| row.1.into()),
@@ -146,16 +160,16 @@ fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
         us("sum (us)", "Sum of durations.")
             .with_role(Role::Headline)
             .field(|row: &NamedTimes| row.times.sum.into()),
-        us_of("max (us)", "Longest one; for others, of the sums of names.")
+        us_of("max (us)", "Longest duration; for others, largest sum of a name.")
             .field(|row: &NamedTimes| row.times.max.into()),
-        us_of("min (us)", "Shortest one; for others, of the sums of names.")
+        us_of("min (us)", "Shortest duration; for others, smallest sum of a name.")
             .field(|row: &NamedTimes| row.times.min.into()),
         us_of(
             "stddev",
-            "Sample standard deviation in µs, 0 for one value; with a row of others, of the sums of names.",
+            "Sample standard deviation in µs, 0 for one value; with a row of others, over the sums by name.",
         )
         .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
-        us_of("mean (us)", "Arithmetic mean; with a row of others, of the sums of names.")
+        us_of("mean (us)", "Arithmetic mean; with a row of others, over the sums by name.")
             .field(|row: &NamedTimes| row.times.mean.into()),
     ]
 }
@@ -165,7 +179,9 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
         .field(|row: &NamedTimes| row.kind.as_str().into());
     sheet(
         "hta_gpu_kernel_breakdown",
-        "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. Of more than ten names of a type, those beyond the 0.8-quantile of the running sums of times are others, and the statistics of all rows are of the sums of names. kernel_summary has those of the kernels.",
+        "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. If a type has more than ten \
+         names, those beyond the 0.8-quantile of the running sums of times become others, and the statistics \
+         of all rows are over the sums by name. kernel_summary has the statistics over kernels.",
         times("kernel").into_iter().chain([kind]),
         Hta::kernels,
     )
@@ -174,7 +190,8 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
 fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_user_annotation_breakdown",
-        "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; with --parity hta, for traces with such. annotations has the exact times.",
+        "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; with \
+         --parity hta, for traces with any. annotations has the exact times.",
         times("annotation"),
         Hta::annotations,
     )
@@ -204,12 +221,12 @@ fn queue_length<'a>() -> Sheet<'a, Hta<'a>> {
     let full = [
         whole_us(
             "duration_at_max_queue_length",
-            "Time in µs with 1024 or more in the queue; HTA gives only that of the last stream.",
+            "Time in µs with 1024 or more in the queue; HTA reports only the last stream's.",
         )
         .field(|row: &QueueSummary| row.full.map(|(time, _)| time).into()),
         number(
             "relative_duration_at_max_queue_length",
-            "That time over the time from the first point to the last, 0 to 1.",
+            "This time as a fraction (0 to 1) of the time from the first point to the last.",
         )
         .field(|row: &QueueSummary| row.full.and_then(|(_, share)| share).into()),
     ];
@@ -264,7 +281,8 @@ fn memory_bandwidth<'a>() -> Sheet<'a, Hta<'a>> {
 fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_memory_bw_time_series",
-        "HTA's get_memory_bw_time_series: one row for each start and each end of a copy or fill; with --parity hta, for traces with such. copy_bandwidth_timeline has the rates of bytes over duration.",
+        "HTA's get_memory_bw_time_series: one row for each start and each end of a copy or fill; with \
+         --parity hta, for traces with any. copy_bandwidth_timeline has the rates as bytes / duration.",
         [
             TIME.with_role(Role::Name).field(|row: &BandwidthPoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &BandwidthPoint| {
@@ -318,7 +336,9 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
 fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_frequent_kernel_sequences",
-        "HTA's get_frequent_cuda_kernel_sequences of the operators named by --hta_sequences_of, with its default of three kernels or more; with --parity hta. Of nested calls, only those with the fewest around them count. frequent_sequences has those of all operators.",
+        "HTA's get_frequent_cuda_kernel_sequences of the operators named by --hta_sequences_of, with its \
+         default of three kernels or more; with --parity hta. Of nested calls, only the least nested count. \
+         frequent_sequences covers all operators.",
         [
             Column::text("pattern", "Names of the operator and its device events, by start time.")
                 .field(|row: &Sequence| (&row.pattern).into()),
@@ -347,7 +367,7 @@ fn launches<'a>() -> Sheet<'a, Hta<'a>> {
                 .field(|row: &LaunchTimes| row.gpu.into()),
             whole_us(
                 "launch_delay",
-                "From the end of the call to the start of the device event in µs; 0 if that starts before.",
+                "From the end of the call to the start of the device event in µs; 0 if it starts earlier.",
             )
             .with_role(Role::Headline)
             .field(|row: &LaunchTimes| row.delay.into()),

@@ -70,7 +70,7 @@
   const KINDS = {
     "late launch": ["#f0a58f", "L"],
     "data loader": ["#cbb2e3", "D"],
-    synchronisation: ["#8fc1e3", "S"],
+    synchronization: ["#8fc1e3", "S"],
     "blocking copy": ["#e3cf6b", "B"],
     "between kernels": ["#a9d6b5", "K"],
     "launched in time": ["#c9b8a4", "W"],
@@ -387,7 +387,7 @@
       }
       place(zoom, 0, width, 0);
       const outline = svg("rect", { class: "outline", height: HIGH - 1 });
-      const picture = drawing(width, (deepest + 1) * HIGH, `${page.icicles[chosen].title}; arrow keys move, Enter zooms, Escape goes up`, boxes, outline);
+      const picture = drawing(width, (deepest + 1) * HIGH, `${page.icicles[chosen].title}; arrow keys move, Enter zooms in, Escape zooms out`, boxes, outline);
       picture.setAttribute("tabindex", 0);
       picture.setAttribute("role", "application");
       picture.addEventListener("keydown", (event) => {
@@ -457,13 +457,13 @@
       click: () => (name === "fit" ? show(0, timeline.end_ns) : zoomed(name === "+" ? 0.5 : 2, 0.5)),
     }, name));
     const part = section("timeline", "Timeline", ...tools);
-    const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Device events over time. Plus and minus zoom, arrow keys move and choose the stream, n and p choose events." });
+    const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Device events over time. Plus and minus zoom, arrow keys pan and select the stream, n and p select events." });
     const box = el("div", { class: "timeline screen-only" }, canvas);
     const paper = el("div", { class: "paper-only" });
     const said = el("div", { class: "details", "aria-live": "polite" }, "Click an event for its details.");
     part.append(el("p", { class: "note" }, timeline.exact
-      ? `${whole(timeline.events)} device events. Drag to move; click, then turn the wheel or press + and − to zoom.`
-      : `${whole(timeline.events)} device events: busy time in ${whole(timeline.bins)} bins, and the longest events one by one. Drag to move; click, then turn the wheel or press + and − to zoom.`),
+      ? `${whole(timeline.events)} device events. Drag to pan; click, then use the wheel or + and − to zoom.`
+      : `${whole(timeline.events)} device events: busy time in ${whole(timeline.bins)} bins, and the longest events one by one. Drag to pan; click, then use the wheel or + and − to zoom.`),
     box, paper, said);
     const all = await readEvents();
     const categoryOf = (one, at) => timeline.kinds[one.kind[at]].category;
@@ -488,7 +488,7 @@
         order.map(([category, ns]) => el("li", {}, swatch(timeline.categories[category]), timeline.categories[category].replace(/^idle: /, ""), el("b", {}, time(ns))))) : null;
     };
     box.after(...[legend("Work", streams), legend("Idle, by cause", all.filter((lane) => lane.idle))].filter(Boolean));
-    part.append(twin(["stream", "events here", "time", "by kind"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(lane.time),
+    part.append(twin(["stream", "events shown", "time", "by kind"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(lane.time),
       [...lane.times].sort((a, b) => b[1] - a[1]).map(([category, ns]) => `${timeline.categories[category]} ${time(ns)}`).join(", ")])));
     const [TOP, HIGH] = [timeline.marks.length ? 42 : 24, lanes.length > 16 ? 18 : 24];
     let [from, to] = (view.get("zoom") ?? "").split("-").map(Number);
@@ -851,8 +851,8 @@
       for (const point of points) categories.set(point.category, (categories.get(point.category) ?? 0) + point.rates.time_us);
       legend.replaceChildren(...(isTwo ? [colourKey(BETTER, "↑ faster in the second run"), colourKey(WORSE, "↓ slower in the second run")] : [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all))))),
         ...(page.rooflines.length > 1 ? page.rooflines.map((roof, at) => shapeKey(at, roof.title)) : []));
-      about.textContent = `A mark is an operator with one set of arguments; its area is its time${isTwo ? ", its arrow starts at its place in the first run" : ""}. Drag a frame around marks to show only their table rows.` +
-        (outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside the picture.` : "");
+      about.textContent = `Each mark is an operator with one set of arguments; its area is its time${isTwo ? ", its arrow starts at its place in the first run" : ""}. Drag a box around marks to show only their table rows.` +
+        (outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside the chart.` : "");
     }
     draw();
     listeners.push(draw);
@@ -885,7 +885,7 @@
           })),
         });
         exchange.replaceChildren(picture, el("ul", { class: "legend" }, names.map((name) => colourKey(colour(name), name)), groups.length > 1 ? groups.slice(0, 12).map((group, at) => shapeKey(at, group)) : []),
-          el("figcaption", { class: "note" }, `A mark is all collectives of one kind, group and size; its area is their time. ${note}`),
+          el("figcaption", { class: "note" }, `Each mark stands for all collectives of one kind, group and size; its area is their time. ${note}`),
           twin(["collective", "group", "message size", "bus bandwidth", "count", "time"], () => points.map((point) =>
             [point.name, point.group, size(point.bytes), `${significant(point.gb_per_s)} GB/s`, whole(point.count), time(point.time_ms * 1e6)])));
       }
@@ -1082,7 +1082,7 @@
         const all = table.columns[0]?.cells.length ?? 0;
         [...head.children].forEach((cell, at) => (columns[at].name === state.sort ? cell.setAttribute("aria-sort", state.down ? "descending" : "ascending") : cell.removeAttribute("aria-sort")));
         const isBad = state.filter && matcher(state.filter) === null;
-        const chosen = isBrushed ? ", only operators chosen in the roofline" : brush ? "; no operator chosen in the roofline is in this table" : "";
+        const chosen = isBrushed ? ", only operators selected in the roofline" : brush ? "; no operator selected in the roofline is in this table" : "";
         said.textContent = isBad ? "Not a valid regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${chosen}` : `${whole(rows.length)} of ${whole(table.rows)} rows${chosen}`;
         frame.scrollTop = 0;
         draws();
@@ -1209,7 +1209,7 @@
     // Small changes of long times would not be seen from zero.
     const least = shift.length ? Math.min(...columns.map((one) => (one.change === null ? one.high : one.low))) : 0;
     const floor = least > 0.6 * top ? Math.max(0, least - (top - least) * 1.5) : 0;
-    const note = floor > 0 ? el("p", { class: "note" }, "The columns do not start at zero.") : null;
+    const note = floor > 0 ? el("p", { class: "note" }, "The axis does not start at zero.") : null;
     const fillOf = ({ change }) => (change === null ? "var(--mixed)" : change > 0 ? WORSE : BETTER);
     const textOf = ({ change, high }) => (change === null ? format(high) : (change > 0 ? "+" : "") + format(change));
     if (width / columns.length <= 44) {
@@ -1275,8 +1275,8 @@
     const MOST = 30;
     const delta = (row) => row.times_ns[1] - row.times_ns[0];
     const kinds = [
-      ["what differs", (unit) => unit.status !== "same" || delta(unit) !== 0], ["only slower", (unit) => delta(unit) > 0],
-      ["only structure", (unit) => CHANGES[unit.status][1]], ["everything", () => true],
+      ["all differences", (unit) => unit.status !== "same" || delta(unit) !== 0], ["slower only", (unit) => delta(unit) > 0],
+      ["structure only", (unit) => CHANGES[unit.status][1]], ["everything", () => true],
     ];
     let kind = clamp(Number(view.get("diff") ?? 0), 0, kinds.length - 1);
     let least = Math.max(0, Number(view.get("least") ?? 0)) || 0;
@@ -1287,10 +1287,10 @@
     const keep = () => (remember({ diff: kind || undefined, least: least || undefined }), draw());
     part.append(el("p", { class: "note" }, `A is ${runs[0] === "A" ? "the first run" : runs[0]}, B is ${runs[1] === "B" ? "the second" : runs[1]}. A row sums the time of everything below it; orange is slower in B, blue faster. Arrow keys move, open and close.`),
       el("div", { class: "tools" }, choice("Show", kinds.map(([name]) => name), () => kind, (at) => ((kind = at), keep())),
-        el("label", {}, "changes of at least, in µs", el("input", { type: "number", min: 0, step: "any", value: least, input: (event) => ((least = Math.max(0, Number(event.target.value)) || 0), keep()) }))),
+        el("label", {}, "minimum change, in µs", el("input", { type: "number", min: 0, step: "any", value: least, input: (event) => ((least = Math.max(0, Number(event.target.value)) || 0), keep()) }))),
       el("div", { class: "unit units-head", "aria-hidden": "true" }, ["", "", "A", "B", "B − A", ""].map((text, at) => el("span", { class: at === 2 || at === 3 ? "number hide" : at > 3 ? "number" : undefined }, text))),
       tree, note,
-      twin(["modules", "work", "times", "how it compares", "A", "B", "B − A"], () => units.map((unit) =>
+      twin(["modules", "work", "times", "comparison", "A", "B", "B − A"], () => units.map((unit) =>
         [unit.modules.join(" › "), unit.name, whole(unit.count), CHANGES[unit.status][0], time(unit.times_ns[0]), time(unit.times_ns[1]), signed(delta(unit))])));
 
     /** The tree of the units that are chosen. */
@@ -1356,7 +1356,7 @@
       if (!rows.some((row) => row.key === focused)) focused = first?.key ?? "";
       tree.replaceChildren(...nodes.map(([row, place, all]) => rowOf(row, place, all, largest)));
       tree.hidden = rows.length === 0;
-      note.textContent = [rows.length ? "" : "No such difference.", left_out[0] ? `${whole(left_out[0])} more pieces of work (${signed(left_out[1])} in total) are only in the sheet diff_units.` : ""].filter(Boolean).join(" ");
+      note.textContent = [rows.length ? "" : "No matching differences.", left_out[0] ? `${whole(left_out[0])} more pieces of work (${signed(left_out[1])} in total) are only in the sheet diff_units.` : ""].filter(Boolean).join(" ");
     }
     function focus(key) {
       focused = key;

@@ -86,12 +86,10 @@ fn statistics<'a>(
     };
     [
         number(Column::new(mean, Number(Nanoseconds), description), |times| times.mean),
-        number(spread(median, Number, "Median of the same."), |times| times.median),
-        whole(spread(min, Whole, "Minimum of the same."), |times| times.min),
-        whole(spread(max, Whole, "Maximum of the same."), |times| times.max),
-        number(spread(deviation, Number, "Population standard deviation of the same."), |times| {
-            times.population_std
-        }),
+        number(spread(median, Number, "Median."), |times| times.median),
+        whole(spread(min, Whole, "Minimum."), |times| times.min),
+        whole(spread(max, Whole, "Maximum."), |times| times.max),
+        number(spread(deviation, Number, "Population standard deviation."), |times| times.population_std),
     ]
 }
 

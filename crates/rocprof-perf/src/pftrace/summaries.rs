@@ -187,12 +187,13 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         launch_field(Column::count("BlockY", "The same along the second; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
         launch_field(Column::count("BlockZ", "The same along the third; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
     ];
-    let fields = readable("Kernels of the row.")
+    let fields = readable("Number of kernels.")
         .into_iter()
         .chain(configuration)
         .chain([name])
         .chain(exact(
-            "Share of the total time of all kernels that are long enough; of computation if this is the baseline.",
+            "Share of the total time of all sufficiently long kernels, or of computation if that is the \
+             baseline.",
             "kernel",
         ))
         .chain(dimensions);
@@ -243,7 +244,7 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::text("Name", "Function.")
             .field_in(|calls: &Calls<'_>, row: &Timed<CallKey>| calls.profile.text(row.key.0).into()),
     ];
-    let fields = readable("Calls of the row.")
+    let fields = readable("Number of calls.")
         .into_iter()
         .chain(names)
         .chain(exact("Share of the total time of all rows.", "call"));

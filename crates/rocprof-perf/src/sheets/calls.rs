@@ -215,12 +215,11 @@ fn figures<'a>(
     let spread = |name, description| Column::microseconds(name, description).spread_of(mean);
     [
         field(Column::microseconds(mean, description), |figure| Some(figure.summary?.mean)),
-        field(spread(median, "Median of the same."), |figure| Some(figure.summary?.median)),
-        field(
-            spread(p95, "95th percentile of the same, interpolated between the two nearest values."),
-            |figure| figure.p95,
-        ),
-        field(spread(max, "Maximum of the same."), |figure| Some(figure.summary?.max as f64)),
+        field(spread(median, "Median."), |figure| Some(figure.summary?.median)),
+        field(spread(p95, "95th percentile, interpolated between the two nearest values."), |figure| {
+            figure.p95
+        }),
+        field(spread(max, "Maximum."), |figure| Some(figure.summary?.max as f64)),
     ]
 }
 
@@ -245,19 +244,21 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(figures(
             names!("Launch Overhead"),
             "call",
-            "Launch overhead A: mean duration of the call, counted once whatever it launched; empty without a call.",
+            "Launch overhead A: mean duration of the call, counted once however much it launched; empty \
+             without a call.",
             |row| &row.overhead,
         ))
         .chain(figures(
             names!("Queue Delay"),
             "event",
-            "Queue delay Q: mean of start on the GPU less end of the call, 0 if the GPU began before the call returned. Every event of a call counts, so those of a graph wait for the ones before them.",
+            "Queue delay Q: mean of GPU start minus call end, 0 if the GPU started before the call returned. \
+             Every event of a call counts, so events of a graph wait for earlier ones.",
             |row| &row.queued,
         ))
         .chain(figures(
             names!("Start Latency"),
             "event",
-            "Start latency: mean of start on the GPU less start of the call; negative where the clocks disagree.",
+            "Start latency: mean of GPU start minus call start; negative if the clocks disagree.",
             |row| &row.latency,
         ))
         .chain(figures(

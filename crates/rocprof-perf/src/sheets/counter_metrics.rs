@@ -75,28 +75,28 @@ static METRICS: [Metric; 31] = [
     metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| {
         figures.matrix_flops(Figures::rate).map(tera)
     })
-    .described("The same per time, in 10¹² per second: each counter over the durations of its dispatches."),
+    .described("MFMA FLOPs / time, in 10¹² per second: each counter divided by the durations of its dispatches."),
     metric(Number(TeraflopsPerSecond), "MFMA F64 TFLOP/s", |figures| figures.matrix_rate("F64"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F64 over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F64 / time, in 10¹² per second."),
     metric(Number(TeraflopsPerSecond), "MFMA F32 TFLOP/s", |figures| figures.matrix_rate("F32"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F32 over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F32 / time, in 10¹² per second."),
     metric(Number(TeraflopsPerSecond), "MFMA F16 TFLOP/s", |figures| figures.matrix_rate("F16"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F16 over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F16 / time, in 10¹² per second."),
     metric(Number(TeraflopsPerSecond), "MFMA BF16 TFLOP/s", |figures| figures.matrix_rate("BF16"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_BF16 / time, in 10¹² per second."),
     metric(Number(TeraflopsPerSecond), "MFMA F8 TFLOP/s", |figures| figures.matrix_rate("F8"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F8 over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F8 / time, in 10¹² per second."),
     metric(Number(TeraflopsPerSecond), "MFMA F6F4 TFLOP/s", |figures| figures.matrix_rate("F6F4"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_F6F4 (6- and 4-bit numbers) / time, in 10¹² per second."),
     metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("I8"))
-        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) over time, in 10¹² per second."),
+        .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) / time, in 10¹² per second."),
     metric(Number(Flops), "VALU FLOPs", |figures| figures.vector_flops(Figures::mean))
         .described("Floating-point operations of vector instructions per dispatch, including idle lanes: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, for widths with all four collected.")
         .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| {
         figures.vector_flops(Figures::rate).map(tera)
     })
-    .described("The same per time, in 10¹² per second."),
+    .described("VALU FLOPs / time, in 10¹² per second."),
     metric(Number(Bytes), "Memory Read Bytes", |figures| figures.read_bytes(Figures::mean))
         .described("Bytes per dispatch that the L2 cache read from memory: 32 × TCC_EA0_RDREQ_DRAM_32B (gfx950); else 128 × TCC_BUBBLE + 64 × (TCC_EA0_RDREQ − TCC_BUBBLE − TCC_EA0_RDREQ_32B) + 32 × TCC_EA0_RDREQ_32B (gfx94x, gfx950); else 64 × (TCC_EA_RDREQ − TCC_EA_RDREQ_32B) + 32 × TCC_EA_RDREQ_32B (gfx90a and older); else 1024 × FETCH_SIZE. All but the first include reads from other agents' memory.")
         .per("dispatch"),
@@ -104,17 +104,17 @@ static METRICS: [Metric; 31] = [
         .described("Bytes per dispatch that the L2 cache wrote to memory: 32 × (TCC_EA0_WRREQ_WRITE_DRAM_32B + TCC_EA0_WRREQ_ATOMIC_DRAM_32B) (gfx950); else 64 × TCC_EA0_WRREQ_64B + 32 × (TCC_EA0_WRREQ − TCC_EA0_WRREQ_64B), on gfx90a and older with TCC_EA_WRREQ; else 1024 × WRITE_SIZE.")
         .per("dispatch"),
     metric(Number(GigabytesPerSecond), "Memory Read (GB/s)", |figures| figures.read_bytes(Figures::rate))
-        .described("Bytes read over time, in 10⁹ per second."),
+        .described("Bytes read / time, in 10⁹ per second."),
     metric(Number(GigabytesPerSecond), "Memory Write (GB/s)", |figures| figures.write_bytes(Figures::rate))
-        .described("Bytes written over time, in 10⁹ per second."),
+        .described("Bytes written / time, in 10⁹ per second."),
     metric(Number(GigabytesPerSecond), "Memory Bandwidth (GB/s)", |figures| figures.memory_rate())
-        .described("Bytes read and written over time, in 10⁹ per second."),
+        .described("Bytes read and written / time, in 10⁹ per second."),
     metric(Number(Percent), "Memory Bandwidth (% of peak)", |figures| {
         Some(figures.memory_rate()? * 1e9 / figures.kernel.hardware.memory_bandwidth? * 100.0)
     })
-    .described("The same over the bandwidth of the GPU's memory."),
+    .described("Memory bandwidth as a share of the GPU's peak."),
     metric(Number(FlopsPerByte), "Arithmetic Intensity (FLOP/byte)", |figures| figures.arithmetic_intensity())
-        .described("MFMA FLOPs and VALU FLOPs, as far as collected, over the bytes read and written."),
+        .described("MFMA and VALU FLOPs, as far as collected, / bytes read and written."),
     metric(Number(Percent), "L2 Hit Rate (%)", |figures| {
         let hits = figures.mean("TCC_HIT")?;
         ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)
@@ -123,7 +123,7 @@ static METRICS: [Metric; 31] = [
     metric(Number(GigabytesPerSecond), "L2 Requests (GB/s)", |figures| {
         figures.rate("TCC_REQ").map(|requests| 128.0 * requests)
     })
-    .described("128 × TCC_REQ over time, in 10⁹ bytes per second: every request for a line, hit or not."),
+    .described("128 × TCC_REQ / time, in 10⁹ bytes per second: every request for a line, hit or not."),
     metric(Number(Percent), "vL1D Hit Rate (%)", |figures| {
         let passed_on = figures.mean("TCP_TCC_READ_REQ")?
             + figures.mean("TCP_TCC_WRITE_REQ")?
@@ -136,29 +136,29 @@ static METRICS: [Metric; 31] = [
         let simds = f64::from(figures.kernel.hardware.simds?);
         ratio(100.0 * figures.mean("SQ_VALU_MFMA_BUSY_CYCLES")?, figures.unit_cycles()? * simds)
     })
-    .described("100 × SQ_VALU_MFMA_BUSY_CYCLES over active cycles × compute units × SIMD units per compute unit. Active cycles are GRBM_GUI_ACTIVE over the dies; gfx9 only, as for all figures based on active cycles."),
+    .described("100 × SQ_VALU_MFMA_BUSY_CYCLES / (active cycles × compute units × SIMD units per compute unit). Active cycles are GRBM_GUI_ACTIVE / number of dies; gfx9 only, as for all figures based on active cycles."),
     metric(Number(Percent), "VALU Utilization (%)", |figures| {
         figures.percent_of_cycles("SQ_ACTIVE_INST_VALU")
     })
-    .described("100 × SQ_ACTIVE_INST_VALU over active cycles × compute units; can exceed 100 where instructions are issued in pairs."),
+    .described("100 × SQ_ACTIVE_INST_VALU / (active cycles × compute units); can exceed 100 if instructions are dual-issued."),
     metric(Number(Percent), "SALU Utilization (%)", |figures| figures.percent_of_cycles("SQ_ACTIVE_INST_SCA"))
-        .described("100 × SQ_ACTIVE_INST_SCA over active cycles × compute units."),
+        .described("100 × SQ_ACTIVE_INST_SCA / (active cycles × compute units)."),
     metric(Number(One), "VALU Active Lanes", |figures| {
         ratio(figures.mean("SQ_THREAD_CYCLES_VALU")?, figures.mean("SQ_ACTIVE_INST_VALU")?)
     })
-    .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: lanes of a wave at work in a vector instruction; fewer where threads diverge."),
+    .described("SQ_THREAD_CYCLES_VALU / SQ_ACTIVE_INST_VALU: active lanes of a wave per vector instruction; fewer if threads diverge."),
     metric(Number(One), "Instructions per Cycle", |figures| {
         ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
     })
     .described("SQ_INSTS / SQ_BUSY_CU_CYCLES."),
     metric(Number(One), "Waves per CU", |figures| figures.waves_per_unit())
-        .described("Mean number of waves that a compute unit held: 4 × SQ_WAVE_CYCLES (counted in steps of four cycles) over active cycles × compute units.")
+        .described("Mean number of resident waves per compute unit: 4 × SQ_WAVE_CYCLES (counted in steps of four cycles) / (active cycles × compute units).")
         .per("compute unit"),
     metric(Number(Percent), "Occupancy (%)", |figures| {
         let slots = figures.kernel.hardware.wave_slots()?;
         ratio(100.0 * figures.waves_per_unit()?, f64::from(slots))
     })
-    .described("The same over the wave slots of a compute unit."),
+    .described("Waves per CU as a share of the CU's wave slots."),
     metric(Number(One), "LDS Bank Conflicts per Access", |figures| {
         let conflicts = figures.mean("SQ_LDS_BANK_CONFLICT")?;
         ratio(conflicts, figures.mean("SQ_LDS_IDX_ACTIVE")? - conflicts)
@@ -167,7 +167,7 @@ static METRICS: [Metric; 31] = [
     metric(Number(Percent), "LDS Bank Conflicts (% of time)", |figures| {
         figures.percent_of_cycles("SQ_LDS_BANK_CONFLICT")
     })
-    .described("100 × SQ_LDS_BANK_CONFLICT over active cycles × compute units."),
+    .described("100 × SQ_LDS_BANK_CONFLICT / (active cycles × compute units)."),
     metric(Number(Percent), "GPU Busy (%)", |figures| {
         ratio(100.0 * figures.mean("GRBM_GUI_ACTIVE")?, figures.mean("GRBM_COUNT")?)
     })

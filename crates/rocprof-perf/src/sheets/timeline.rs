@@ -13,9 +13,12 @@ use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
 const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (from the profiler's setup in the first process to its end in the last; if not recorded, and for a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
-const TIME: Column = TIME_MS
-    .described("Length of the union of these spans, over all GPUs together.")
-    .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
+const TIME: Column = TIME_MS.described("Length of the union of these spans, all GPUs combined.").showing(&[
+    Figure::GpuTimeline,
+    Figure::Span,
+    Figure::BusyTime,
+    Figure::IdleTime,
+]);
 
 const AGENT: Column = Column::text("agent", "GPU, as named in the profile; empty if not named.");
 

@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for OneTable<'_, '_> {
                 ("name", _) => name = Some(map.next_value()?),
                 ("columns", _) => {
                     let Some(name) = &name else {
-                        return Err(M::Error::custom("a table has its columns before its name"));
+                        return Err(M::Error::custom("the columns of a table precede its name"));
                     };
                     let headers: Vec<Header> = map.next_value()?;
                     let headers: Vec<String> = headers.into_iter().map(|header| header.name).collect();
@@ -162,7 +162,7 @@ impl<'de> Visitor<'de> for OneTable<'_, '_> {
                     })?;
                 }
                 ("rows", None) => {
-                    return Err(M::Error::custom("a table has its rows before its columns"));
+                    return Err(M::Error::custom("the rows of a table precede its columns"));
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }

@@ -61,7 +61,7 @@ fn check_parts(reader: &Reader<'_>, file: impl Read + Seek) -> Result<(), ReadEr
         let read = read.map_err(|error| damaged(reader, &error))?;
         left = left.checked_sub(read).ok_or_else(|| reader.too_large(MOST_BYTES as usize, "bytes"))?;
         if declares_more_than_it_has(&strings) {
-            return Err(damaged(reader, &"its string table declares more texts than it has bytes"));
+            return Err(damaged(reader, &"its string table declares more strings than it has bytes"));
         }
     }
     Ok(())

@@ -161,7 +161,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     fields.extend(in_both(
         ["unit_name", "lowest_common_ancestor_name"],
         ColumnKind::Text,
-        "The matched operators; both names where they differ.",
+        "The matched operators; both names if they differ.",
         |table: &Of<'a, T>, row: &Row| table.units[row.unit].name().into(),
     ));
     fields.extend(in_both(

@@ -22,7 +22,7 @@ pub enum LedgerItem {
     ExposedCopies,
     /// Time without any device event, between the first and the last.
     Idle,
-    /// Such time in which the device may have worked: the recording does not tell.
+    /// Such time in which the device may have been busy: the recording does not tell.
     Unrecorded,
     /// Time from the start of the first to the end of the last device event.
     Total,

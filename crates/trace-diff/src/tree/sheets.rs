@@ -20,7 +20,7 @@ pub fn tree_diff_sheets<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Vec<Sh
     vec![ledger(), units(), classes(), map()]
 }
 
-const SPEEDUP: &str = "Time in A over time in B: above 1, B is faster.";
+const SPEEDUP: &str = "Time in A / time in B: above 1, B is faster.";
 
 fn speedup(times: [i64; 2]) -> Option<f64> {
     (times[B] > 0).then(|| times[A] as f64 / times[B] as f64)

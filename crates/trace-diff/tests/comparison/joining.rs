@@ -365,7 +365,7 @@ fn a_waterfall_goes_from_one_time_to_the_other() {
             ("a", Some(6250.0), None, None),
             ("GEMM", None, Some(2000.0), Some(6250.0)),
             ("elementwise", None, Some(-1000.0), Some(7250.0)),
-            ("overlap and uncategorised work", None, Some(500.0), Some(7250.0)),
+            ("overlap and uncategorized work", None, Some(500.0), Some(7250.0)),
             ("idle", None, Some(500.0), Some(7750.0)),
             ("b", Some(8250.0), None, None),
         ]

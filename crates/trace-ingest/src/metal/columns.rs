@@ -134,7 +134,7 @@ impl Header {
         if let [only] = &self.names[..]
             && let Some(separator) = [';', '\t'].into_iter().find(|&other| only.split(other).any(is_telling))
         {
-            return format!("one with columns separated by {separator:?} instead of a comma");
+            return format!("a CSV separated by {separator:?} instead of commas");
         }
         match describe(head) {
             UNKNOWN_TEXT if head.contains(&0) => "binary data of an unknown kind".to_string(),

@@ -39,7 +39,7 @@ pub(super) fn read(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<V
     warnings.extend(refused);
     let mut told: Vec<Warning> = messages.into_iter().map(|text| Warning::RecorderMessage { text }).collect();
     if more > 0 {
-        told.push(Warning::RecorderMessage { text: format!("{more} messages more") });
+        told.push(Warning::RecorderMessage { text: format!("{more} more messages") });
     }
     Ok(told)
 }

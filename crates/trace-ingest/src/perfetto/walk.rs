@@ -238,7 +238,7 @@ impl<R: Reader> Walk<R> {
     fn inflate(&mut self, compressed: &[u8], offset: u64, depth: usize, budget: &mut u64) {
         if depth == MOST_LAYERS {
             self.compressed
-                .add(|| format!("packet at byte {offset}: compressed more than {MOST_LAYERS} times over"));
+                .add(|| format!("packet at byte {offset}: more than {MOST_LAYERS} layers of compression"));
             return;
         }
         let mut packets = Packets::new(ZlibDecoder::new(compressed));

@@ -297,7 +297,7 @@ impl Walk {
 
     fn visit(&mut self, number: u32, pages: usize) -> Result<(), Failure> {
         let left = (self.visits_left as usize).checked_sub(pages);
-        self.visits_left = left.ok_or_else(|| damaged(number, "its tree is endless"))? as u32;
+        self.visits_left = left.ok_or_else(|| damaged(number, "its tree has a cycle"))? as u32;
         Ok(())
     }
 }

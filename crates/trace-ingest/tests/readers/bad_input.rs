@@ -174,8 +174,8 @@ fn missing_fields_are_counted_by_kind() {
         "events without a readable duration (dur), set to zero: 1 (first: event 1)",
         "negative durations, set to zero: 1 (first: event 3)",
         "events without a name: 1 (first: event 2)",
-        "events without a readable phase (ph) left out: 1",
-        "unused counter samples (ph C) left out: 1",
+        "events without a readable phase (ph) skipped: 1",
+        "unused counter samples (ph C) skipped: 1",
         "unused metadata events of unknown kind or without a process left out: 2",
     ];
     assert_eq!(warnings(&trace), expected);
@@ -192,7 +192,7 @@ fn arrows_that_no_figure_needs_are_no_faults() {
         {"ph":"s","name":"ac2g","cat":"ac2g","pid":1,"tid":1,"ts":3}]}"#,
     );
     assert_eq!((trace.entries(), names(&trace).len()), (5, 1));
-    assert_eq!(warnings(&trace), ["unused arrows without an id (ph s) left out: 1"]);
+    assert_eq!(warnings(&trace), ["unused arrows without an id (ph s) skipped: 1"]);
 }
 
 #[test]

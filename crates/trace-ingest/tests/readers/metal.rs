@@ -266,7 +266,7 @@ fn what_is_no_ops_csv_is_named() {
     for (text, found) in [
         ("name,value\n1,2\n", "found a table with the header name, value"),
         ("hello", "found text without columns"),
-        ("OP CODE;OP TYPE;DEVICE ID\nA;x;0\n", "found one with columns separated by ';'"),
+        ("OP CODE;OP TYPE;DEVICE ID\nA;x;0\n", "found a CSV separated by ';'"),
         ("{\"a\": 1, \"b\": 2}", "found a JSON object"),
         ("ID,Total %,Bound,OP Code\n2,1.0,,Matmul\n", "found a report's CSV"),
         ("\u{0}\u{1},\u{2}\n", "found binary data"),

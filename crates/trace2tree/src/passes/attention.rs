@@ -88,7 +88,7 @@ impl Deployment {
             Some(text) => text
                 .trim()
                 .parse()
-                .map_err(|_| PassError::Unmet(format!("TL_TP is not a whole number: {text:?}")))?,
+                .map_err(|_| PassError::Unmet(format!("TL_TP is not an integer: {text:?}")))?,
         };
         Ok(Deployment { model, tensor_parallel })
     }
@@ -217,6 +217,6 @@ mod tests {
         assert_eq!((unset.model, unset.tensor_parallel), (None, 1));
         assert_eq!(Deployment::new(None, Some(" 8 ")).unwrap().tensor_parallel, 8);
         let error = Deployment::new(None, Some("eight")).unwrap_err();
-        assert_eq!(error.to_string(), "TL_TP is not a whole number: \"eight\"");
+        assert_eq!(error.to_string(), "TL_TP is not an integer: \"eight\"");
     }
 }

@@ -121,7 +121,7 @@ fn isolate_triton(tree: &mut TraceTree, mut problems: Problems) -> Result<(), Pa
         match kernels_by_start(tree, operator, is_triton_scatter)[..] {
             [] => {}
             [kernel] => scatters.push((operator, kernel)),
-            _ => problems.add("several scatter kernels left with the operator", operator),
+            _ => problems.add("several scatter kernels kept in the operator", operator),
         }
     }
     problems.report(tree);

@@ -316,7 +316,7 @@ fn several_scatter_kernels_stay_with_the_operator() {
     });
     let mut tree = timeline.tree();
     assert_eq!(launchers_after(&mut tree), [("vllm::moe_forward", 7.0), (TRITON_UP, 10.0)]);
-    assert!(warnings(&tree)[0].contains("several scatter kernels left with the operator"));
+    assert!(warnings(&tree)[0].contains("several scatter kernels kept in the operator"));
 }
 
 #[test]

@@ -156,7 +156,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         of(value("min", "Smallest value, in the counter's unit."), |_, _, series| series.values.min()),
         of(value("max", "Largest value, in the counter's unit."), |_, _, series| series.values.max()),
         of(
-            value("p95", "Value not exceeded for 95 % of the time with a known one, in the counter's unit."),
+            value("p95", "95th percentile over the time with a known value, in the counter's unit."),
             |_, _, series| series.values.quantile(0.95),
         ),
         of(
@@ -170,9 +170,10 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
                 series.values.mean_within(&idle)
             },
         ),
-        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five sample intervals, in the counter's unit; empty without such."), 0),
-        alone(value("mean_in_communication", "The same while it only communicated."), 1),
-        alone(value("mean_in_copy", "The same while it only copied."), 2),
+        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five \
+            sample intervals, in the counter's unit; empty if there are none."), 0),
+        alone(value("mean_in_communication", "Likewise while it only communicated."), 1),
+        alone(value("mean_in_copy", "Likewise while it only copied."), 2),
         of(
             Column::new("energy_j", Number(Joules), "For counters in W: sum of value × time."),
             |analysis, _, series| {

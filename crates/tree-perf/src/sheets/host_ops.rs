@@ -37,12 +37,13 @@ pub(crate) const REASON: Column =
         .with_role(Role::Detail);
 
 const SELF_US: Column = HOST_US.named("self_us").described(
-    "Host time in the operator itself, summed over calls: their durations less those of the operators directly inside them on the same thread. Adds up to the durations of the outermost operators.",
+    "Host time in the operator itself, summed over calls: their durations minus the durations of operators \
+     directly inside them on the same thread. Adds up to the durations of the outermost operators.",
 );
 const SELF_SHARE: Column = HOST_SHARE
     .named("self_percent")
     .showing(&[])
-    .described("Share of the sum of self_us over all operators.");
+    .described("self_us as a share of its sum over all operators.");
 const CALLS: Column = Column::count("calls", "Number of calls of the operator.");
 const CALL_TIME: Statistics = statistics!(
     "call_us",

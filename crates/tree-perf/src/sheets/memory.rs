@@ -114,7 +114,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field_in(|_, row: &Row<'_>| row.device.to_string().into()),
         of(
-            bytes("peak_bytes", "Most bytes allocated at once, as the allocator counts.")
+            bytes("peak_bytes", "Peak bytes allocated, as the allocator counts.")
                 .with_role(Role::Headline)
                 .per("moment"),
             peak,
@@ -122,7 +122,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of_reserved(
             bytes(
                 "reserved_peak_bytes",
-                "Most bytes of device memory that the allocator held; empty for the CPU.",
+                "Peak bytes of device memory held by the allocator; empty for the CPU.",
             )
             .per("moment"),
             DeviceMemory::reserved_peak,
@@ -166,7 +166,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             ),
             |row| row.growths.count as i64,
         ),
-        of(bytes("growth_bytes", "Total of additional bytes reserved."), |row| row.growths.bytes),
+        of(bytes("growth_bytes", "Additional bytes reserved, in total."), |row| row.growths.bytes),
         of(
             Column::count(
                 "driver_calls",
@@ -193,7 +193,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
                 Growth::Steady => "steady".into(),
                 Growth::Leak { .. } => "grows".into(),
             }),
-        bytes("leak_bytes", "Bytes of growth over the steps from the third on, if each of them grew.")
+        bytes("leak_bytes", "Growth in bytes from the third step on, if each of them grew.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Leak { bytes, .. } => bytes.into(),
@@ -472,19 +472,30 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
         ),
     ];
     let figures = [
-        bytes("growth_bytes", "Bytes live at the end of the step less those at the end of the previous one; for the first step, less those at its start.")
-            .with_role(Role::Headline)
-            .field_in(|_, row: &Row| row.memory.growth.into()),
-        bytes("peak_bytes", "Most bytes allocated while it ran.")
+        bytes(
+            "growth_bytes",
+            "Change of live bytes from the end of the previous step to the end of this \
+            one; for the first step, from its start.",
+        )
+        .with_role(Role::Headline)
+        .field_in(|_, row: &Row| row.memory.growth.into()),
+        bytes("peak_bytes", "Peak bytes allocated during the step.")
             .per("moment")
             .field_in(|_, row: &Row| row.memory.peak.into()),
-        bytes("end_bytes", "Bytes allocated at its end.").field_in(|_, row: &Row| row.memory.allocated.into()),
-        bytes("survivors_bytes", "Bytes allocated in the step that are live at the end of the next one; empty for the last.").showing(&[Figure::Survivors])
-            .field_in(|_, row: &Row| row.memory.survivors.into()),
-        Column::text("largest_survivor", "Operator that allocated most of this memory.").showing(&[Figure::Survivors])
+        bytes("end_bytes", "Bytes allocated at the end.")
+            .field_in(|_, row: &Row| row.memory.allocated.into()),
+        bytes(
+            "survivors_bytes",
+            "Bytes allocated in the step that are live at the end of the next one; empty for the last.",
+        )
+        .showing(&[Figure::Survivors])
+        .field_in(|_, row: &Row| row.memory.survivors.into()),
+        Column::text("largest_survivor", "Operator that allocated most of this memory.")
+            .showing(&[Figure::Survivors])
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
-        Column::count("allocations", "Number of allocations in the step.").field_in(|_, row: &Row| row.memory.allocations.into()),
+        Column::count("allocations", "Number of allocations in the step.")
+            .field_in(|_, row: &Row| row.memory.allocations.into()),
         bytes("churn_bytes", "Sum of their sizes.").field_in(|_, row: &Row| row.memory.churn.into()),
         Column::milliseconds("start_ms", "Start, relative to the trace's first event.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].start).into(),

@@ -75,7 +75,9 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         coverage::sheet(),
         roofline_sheet(),
         roofline_points_sheet(
-            "Rows of unified_perf_summary that fit under a roofline: those with FLOPs, bytes, time and a reference peak of the architecture. Grouped by peak, the one with the most kernel time first; within a peak, most kernel time first. Left out without an architecture.",
+            "Rows of unified_perf_summary that fit under a roofline: those with FLOPs, bytes, time and a \
+             reference peak of the architecture. Grouped by peak; peaks and the rows of each in order of \
+             kernel time, longest first. Omitted without an architecture.",
         ),
     ];
     let memory_and_counters = [

@@ -97,7 +97,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     );
     fields.extend([
         columns::OPERATION_COUNT
-            .described("Calls with these arguments that launched device work.")
+            .described("Number of calls with these arguments that launched device work.")
             .field(|row: &Row<'_>| row.group.calls.len().into()),
         Column::microseconds(
             "first_occurrence_time",
@@ -113,7 +113,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     fields.extend([
         columns::DIRECT_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
         columns::SUBTREE_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
-        columns::EX_UID.described("Index of the first of these calls in the trace's event list, which finds it in the call tree.")
+        columns::EX_UID.described("Index of the first of these calls in the trace's event list; it identifies the call in the call tree.")
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),
@@ -124,7 +124,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .when(CallTable::by_module),
     ]);
     fields.extend(kernel_fields(
-        columns::KERNEL_DETAILS.described("Kernels of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; calls whose number of kernels differs from the first call's do not count."),
+        columns::KERNEL_DETAILS.described("Kernels of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
         columns::KERNEL_DETAILS_SHORT.described("Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
         |row: &Row<'_>| &row.kernels,
     ));

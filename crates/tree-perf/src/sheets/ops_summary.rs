@@ -84,7 +84,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .only_in(Layout::Roles)
             .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.subtree).into()),
         per_iteration(&[Figure::SumsOfDeviceTime], |(_, totals): &Row<'_>| totals.direct as f64),
-        COUNT.described("Calls of the operator that launched device work.")
+        COUNT.described("Number of calls of the operator that launched device work.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         categories(),
         call_stack(),
@@ -113,7 +113,9 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 fn sheet_of_host<'a>() -> Sheet<'a, Analysis> {
     let [name, module, is_recompute] = key_fields(OP_NAME);
     let [time, total, share, cumulative] = host_fields();
-    let calls = COUNT.described("Calls of the operator.").field(|(_, totals): &Row<'_>| totals.calls.into());
+    let calls = COUNT
+        .described("Number of calls of the operator.")
+        .field(|(_, totals): &Row<'_>| totals.calls.into());
     let fields =
         [name, module, is_recompute, time, total, calls, categories(), call_stack(), share, cumulative];
     Sheet::with_context("host time by operator", "", fields, |analysis: &Analysis| {
@@ -128,7 +130,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         module,
         is_recompute,
         COUNT
-            .described("Operator calls that launched device work of the category; a call with work of several counts in each.")
+            .described("Number of operator calls that launched device work of the category; a call with work of several counts in each.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),
@@ -156,7 +158,7 @@ fn sheet_of_host_by_category<'a>() -> Sheet<'a, Analysis> {
     let [category, module, is_recompute] = key_fields(OP_CATEGORY);
     let [time, total, share, cumulative] = host_fields();
     let calls = COUNT
-        .described("Calls of operators of the category.")
+        .described("Number of calls of operators of the category.")
         .field(|(_, totals): &Row<'_>| totals.calls.into());
     let fields = [category, module, is_recompute, calls, call_stack(), time, total, share, cumulative];
     Sheet::with_context("host time by kind of work", "", fields, |analysis: &Analysis| {

@@ -102,7 +102,7 @@ fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>
 
 fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
-        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event that its own operator's rows do not cover."),
+        columns::OP_NAME.described("Operator; <operator>-><kernel> (Synthetic Op) for a device event not covered by its operator's rows."),
         columns::NUM_KERNELS);
     fields.insert(1, overlapping_names());
     fields.extend([

@@ -101,7 +101,7 @@ fn with_the_figures_of_tracelens_copies_are_what_their_model_says() {
 
 #[test]
 fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
-    let told = "by its name the kernel multiplies FP32";
+    let told = "by its name, the kernel multiplies FP32";
     let cases = [
         ("ampere_sgemm_32x32_tn", "h100", false, "vector_fp32", format!("{told} without matrix units"), 66.9),
         (
@@ -155,7 +155,7 @@ fn a_cache_explains_calls_that_are_faster_than_the_memory() {
         (coverage, Table::of_sheet(analysis, UNIFIED).select("note").remove(0))
     };
     // 12 bytes an element: 12e6 bytes take 3.58 µs of an H100's memory, 120e6 bytes do not fit its 50 MiB.
-    let note = "faster than memory: the bytes fit in its 50 MiB cache";
+    let note = "faster than memory: the data fits in the 50 MiB cache";
     assert_eq!(rows(&call(1_000_000, 2.0)), ("in cache".to_owned(), note.to_owned()));
     assert_eq!(rows(&call(1_000_000, 5.0)), ("modelled".to_owned(), "-".to_owned()));
     assert_eq!(rows(&call(10_000_000, 20.0)), ("above peak".to_owned(), "-".to_owned()));

@@ -86,14 +86,21 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         .with_excerpt(excerpt(6, "kind", KIND, SLICES_OF_KIND)),
         sheet(
             "collectives",
-            "Collectives of the programs, most time first: what they exchange according to the HLO, and how fast their kernels were.",
+            "Collectives of the programs, most time first: data exchanged according to the HLO, and kernel \
+             times and rates.",
             operation_fields(),
             collectives,
             operations,
         )
         .with_chart(
-            Chart::new("Collectives by time", NAME.name, TOTAL_MS.name, "time of all devices (ms)", ChartShape::Bars(15))
-                .told_by(&["module", PROGRAM_ID.name]),
+            Chart::new(
+                "Collectives by time",
+                NAME.name,
+                TOTAL_MS.name,
+                "time of all devices (ms)",
+                ChartShape::Bars(15),
+            )
+            .told_by(&["module", PROGRAM_ID.name]),
         )
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
@@ -109,21 +116,21 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         ),
         sheet(
             "collective_buffers",
-            "Collectives with their buffer sizes, by kind; those without a known buffer are left out.",
+            "Collectives with their buffer sizes, by kind; those without a known buffer are omitted.",
             buffer_fields(),
             collectives,
             buffers,
         ),
         sheet(
             "collective_buffer_sizes",
-            "Collectives by kind and buffer size, smallest first: which sizes take the time.",
+            "Collectives by kind and buffer size, smallest first.",
             size_fields(),
             collectives,
             |collectives| with_shares(by_size(&buffers(collectives)), |size| (size.kind, size.time.0)),
         ),
         sheet(
             "collective_bw_ranges",
-            "Time of collectives by kind and range of effective bandwidth; empty ranges are left out.",
+            "Time of collectives by kind and range of effective bandwidth; empty ranges are omitted.",
             range_fields(),
             collectives,
             |collectives| with_shares(by_range(&buffers(collectives)), |range| (range.kind, range.time.0)),
@@ -444,7 +451,7 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         BASE.field(|(row, _): &Shared<BufferSize>| row.kind.name().into()),
         SIZE.field(|(row, _): &Shared<BufferSize>| (row.bytes as f64 / 1024.0).into()),
         COUNT
-            .described("Collectives with a buffer of this size.")
+            .described("Number of collectives with a buffer of this size.")
             .field(|(row, _): &Shared<BufferSize>| row.count.into()),
         TIME.field(|(row, _): &Shared<BufferSize>| row.time.to_milliseconds().into()),
         SHARE.field(|(_, share): &Shared<BufferSize>| (*share).into()),
@@ -456,7 +463,7 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         EFFECTIVE
             .named("effective_bw_std (GB/s)")
             .per("collective")
-            .described("Population standard deviation of the same.")
+            .described("Population standard deviation of their effective bandwidths.")
             .spread_of(EFFECTIVE.name)
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.std).into()),
     ]

@@ -37,7 +37,8 @@ const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Mean ti
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         "launch_latency",
-        "Time from the host's launch to the start on the GPU, by kernel and launching call, largest sum first; work without a known call is left out.",
+        "Time from the host's launch to the start on the GPU, by kernel and launching call, largest sum \
+         first; work without a known call is omitted.",
         [
             Column::text("name", "Kernel, copy or fill.").field(|row: &Launches<'_>| row.kernel.into()),
             Column::text("launched_by", "Host call with the same correlation ID; some profilers name it after the kernel.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
@@ -206,7 +207,7 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(range_fields("launch", |row: &GeometryRow<'_>| row.times));
     sheet(
         "kernel_launch_geometry",
-        "Launch geometry by kernel, most time first; kernels whose geometry was not recorded are left out.",
+        "Launch geometry by kernel, most time first; kernels without recorded geometry are omitted.",
         fields,
         geometries,
     )

@@ -190,11 +190,12 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .with_role(Role::Detail)
             .field(|row: &SourceLine<'_>| row.top.into()),
     ];
-    fields.extend(time_fields("Instructions from the line.", TOTAL_MS, |row: &SourceLine<'_>| &row.time));
+    fields.extend(time_fields("Number of instructions.", TOTAL_MS, |row: &SourceLine<'_>| &row.time));
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",
-        "Device time by source line of the instructions, most first; one row without a source for all whose program names none.",
+        "Device time by source line of the instructions, most first; one row without a source for \
+         instructions without one.",
         fields,
         source_lines,
     )
@@ -253,10 +254,11 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     let total = TOTAL_MS
         .described(
-            "Time in which a kernel of the instruction ran, summed over executions, including scopes inside.",
+            "Kernel time of the instructions, overlaps counted once, summed over executions, including \
+             scopes inside.",
         )
         .overlapping();
-    fields.extend(time_fields("Instructions in the scope and those inside it.", total, |row: &Scope| {
+    fields.extend(time_fields("Number of instructions, including scopes inside.", total, |row: &Scope| {
         &row.time
     }));
     fields.extend([
@@ -374,7 +376,8 @@ pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.push(share.field(|row: &KindTime| row.percent.into()));
     sheet(
         "rematerialization",
-        "Share of device time that recomputes values to save memory; left out if nothing is or may be recomputed.",
+        "Share of device time that recomputes values to save memory; omitted if nothing is or may be \
+         recomputed.",
         fields,
         rematerialized,
     )

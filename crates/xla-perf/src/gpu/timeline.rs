@@ -30,7 +30,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
     [
         gpu_sheet(
             names::GPU_TIMELINE,
-            "Where each GPU's time went: one row per GPU with events and kind of time.",
+            "Time breakdown of each GPU: one row per GPU with events and kind of time.",
             [
                 TYPE.field(|row: &GpuTime| row.kind.into()),
                 TIME.field_in(|analysis: &&JaxAnalysis, row: &GpuTime| analysis.ms(row.time).into()),
@@ -43,7 +43,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
         .with_chart(Chart::new("Timeline of each GPU", TYPE.name, TIME.name, "time (ms)", per_gpu)),
         sheet(
             names::GPU_EVENTS_AVERAGES,
-            "Where a GPU's time went on average: one row per kind of time, as in gpu_timeline.",
+            "Mean time breakdown of a GPU: one row per kind of time, as in gpu_timeline.",
             mean_fields(),
             |analysis| mean_times(analysis, kinds_of_time),
         )

@@ -235,12 +235,19 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Bound by", Text, "Compute or HBM, whichever has the larger share of its peak; Unknown if neither is used or no peak is known.").with_role(Role::Detail).field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
         Column::new("Execution mode", Text, "Function: XLA runs complete programs.").with_role(Role::Detail).field(|_| "Function".into()),
     ];
-    tpu_sheet("framework_op_stats", "Framework operations: the HLO operations that came from each on all tensor cores, and its calls on the host, as in the XLA profiler's Framework Op Stats; most self time first, the device before the host.", fields, rows)
+    tpu_sheet(
+        "framework_op_stats",
+        "Framework operations: the HLO operations from each on all tensor cores, \
+        and its host calls, as in the XLA profiler's Framework Op Stats; most self time first, the device \
+        before the host.",
+        fields,
+        rows,
+    )
     .with_chart(Chart::new(
         "Framework operations by self time",
         NAME.name,
         SELF_TIME.name,
-        "own time (µs)",
+        "self time (µs)",
         ChartShape::Bars(10),
     ))
 }

@@ -163,17 +163,28 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.op.source_stack.as_str().into()
         }),
     ];
-    tpu_sheet(names::HLO_STATS, "HLO operations of all programs, all tensor cores together, most self time first, as in the XLA profiler's HLO Stats. Time in which nothing ran has no row.", fields, hlo_stats)
+    tpu_sheet(
+        names::HLO_STATS,
+        "HLO operations of all programs, all tensor cores together, most self time \
+        first, as in the XLA profiler's HLO Stats. Idle time has no row.",
+        fields,
+        hlo_stats,
+    )
     .with_chart(Chart::new(
         "HLO operations by self time",
         hlo::OP_NAME.name,
         hlo::SELF_TIME.name,
-        "own time (µs)",
+        "self time (µs)",
         ChartShape::Bars(10),
     ))
     .with_excerpt(Excerpt::new(
         10,
-        [("instruction", hlo::OP_NAME), ("calls", hlo::OCCURRENCES), ("self µs", hlo::SELF_TIME), ("% of span", SELF_SHARE)],
+        [
+            ("instruction", hlo::OP_NAME),
+            ("calls", hlo::OCCURRENCES),
+            ("self µs", hlo::SELF_TIME),
+            ("% of span", SELF_SHARE),
+        ],
     ))
 }
 

@@ -194,7 +194,8 @@ pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "overview",
-        "The tensor cores at a glance: what bounds the program, step lengths, use of the units, idle time, and the operations with most time.",
+        "The tensor cores at a glance: the program's bound, step times, unit utilization, idle time, and the \
+         largest operations.",
         fields,
         rows,
     )
@@ -223,7 +224,7 @@ impl Row {
     }
 }
 
-const NOT_SAMPLED: &str = "the host's plane does not say";
+const NOT_SAMPLED: &str = "the host's plane does not state it";
 const SAMPLED_OVER_ALL: &str = "the host samples it over the whole recording, not over the window";
 const NO_OPERATION: &str = "no operation was recorded";
 
@@ -244,41 +245,41 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let not_sampled = if tpu.profile.is_window { SAMPLED_OVER_ALL } else { NOT_SAMPLED };
     let mut rows = vec![
         Row::new("Finding", None, "", &finding)
-            .meaning("The kind of work with the most time over all cores."),
+            .meaning("The largest kind of work over all cores."),
         Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, from its plane."),
-        Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Tensor cores in the profile."),
+        Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Number of tensor cores in the profile."),
         Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
-            .meaning("Steps on all cores; the text says what a step is."),
+            .meaning("Number of steps on all cores; the text defines a step."),
         step_time("Step time, mean", |steps| steps.mean_ms).meaning("Mean length of a step on a core."),
         step_time("Step time, standard deviation", |steps| steps.deviation_ms)
-            .meaning("Over all steps on all cores, as a population."),
+            .meaning("Population standard deviation over all steps on all cores."),
         step_time("Step time, shortest", |steps| steps.min_ms).meaning("Shortest step on a core."),
         step_time("Step time, longest", |steps| steps.max_ms).meaning("Longest step on a core."),
         Row::percent("MXU utilization", overview.mxu_utilization, not_sampled)
-            .meaning("Use of the matrix unit, sampled by the host."),
+            .meaning("Utilization of the matrix unit, sampled by the host."),
         Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, not_sampled)
-            .meaning("Use of the high-bandwidth memory, sampled by the host."),
+            .meaning("Bandwidth utilization of the high-bandwidth memory, sampled by the host."),
         share("FLOPS utilization", overview.flops_utilization, &peaks)
-            .meaning("Floating-point operations over all time as a share of the peak."),
+            .meaning("Floating-point rate over the whole time as a share of the peak."),
         share("HBM utilization", overview.hbm_utilization, &peaks)
-            .meaning("Bytes of the high-bandwidth memory over all time as a share of its peak, according to the compiler."),
+            .meaning("Rate of the high-bandwidth memory over the whole time as a share of its peak, according to the compiler."),
         share("Duty cycle", overview.duty_cycle, NO_OPERATION)
-            .meaning("Time in which an operation other than infeed, outfeed and waits for the host ran, as a share of the time from the first run or operation to the last."),
+            .meaning("Time with an operation other than infeed, outfeed and host waits, as a share of the time from the first run or operation to the last."),
         share("Idle", overview.idle, NO_OPERATION)
-            .meaning("Time in which no operation ran, as a share of the time from the first operation to the last."),
+            .meaning("Time without any operation, as a share of the time from the first operation to the last."),
         share("16-bit compute", overview.compute_16bit, "nothing was computed")
-            .meaning("Share of compute operations' time with 16-bit result elements. The XLA profiler has no such figure for TPUs and shows 0."),
+            .meaning("Share of compute time in operations with 16-bit results. The XLA profiler has no such figure for TPUs and shows 0."),
         share("32-bit compute", overview.compute_32bit, "nothing was computed")
-            .meaning("The same for 32-bit elements."),
+            .meaning("Likewise with 32-bit results."),
         share("Framework ops on the host", overview.host_op_fraction, NO_OPERATION)
             .meaning("Host calls as a share of the executions of framework operations."),
         share("Framework ops on the device", overview.device_op_fraction, NO_OPERATION)
-            .meaning("Device executions as a share of these."),
+            .meaning("Device executions as a share of the executions of framework operations."),
     ];
     rows.extend((1..).zip(&overview.top_ops).map(|(at, op)| {
         let text = format!("{} ({}), {:.3} GFLOP/s", op.name, op.kind, op.rates.flop_rate);
         Row::new(&format!("Top op {at}"), Some(op.self_fraction * 100.0), "%", &text)
-            .meaning("Framework operation, with its self time as a share of the time in which something ran.")
+            .meaning("Framework operation, with its self time as a share of busy time.")
     }));
     rows
 }

@@ -222,7 +222,10 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "roofline_model",
-        "Operations compared with a tensor core's peaks as stated by the profile, as in the XLA profiler's Roofline Model: for the whole profile, then the whole program in the average complete step and in each step; first with the operations that feed the device, then without. Left out if the profile does not state the peaks.",
+        "Operations compared with a tensor core's peaks as stated by the profile, as in the XLA profiler's \
+         Roofline Model: for the whole profile, then the whole program in the average complete step and in \
+         each step; first with infeed and outfeed, then without. Omitted if the profile does not state the \
+         peaks.",
         fields,
         roofline,
     )

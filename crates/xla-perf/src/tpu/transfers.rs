@@ -394,7 +394,14 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight while the core handled other copies and exchanges or was idle, summed.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
         Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes / time in flight, which includes waiting for other copies.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
     ];
-    tpu_sheet("async_copies", "Copies and exchanges that run alongside a core's operations, from the operation that starts each to the one that waits for its end, all cores together, most exposed time first; by the device's clock.", fields, |tpu| async_copies(&transfers(tpu).0))
+    tpu_sheet(
+        "async_copies",
+        "Copies and exchanges that run alongside a core's operations, from each start \
+        operation to the one that waits for its end, all cores together, most exposed time first; by the \
+        device's clock.",
+        fields,
+        |tpu| async_copies(&transfers(tpu).0),
+    )
     .with_chart(Chart::new(
         "Asynchronous copies by exposed time",
         DONE.name,

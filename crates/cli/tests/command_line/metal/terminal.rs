@@ -147,7 +147,7 @@ fn a_run_and_its_baseline_are_compared_as_any_runs_are() {
     place.put("before.csv", super::place::table(&[op("A"), op("B"), gone]));
     let outcome = printed(&place, &["--baseline", "before.csv", "--no-summary", "--no-advice"]);
     let (_, changes) = outcome.out.split_once("\nops against before\n").expect("a comparison");
-    let tables = &changes[changes.find("part of the time").expect("tables")..];
+    let tables = &changes[changes.find("time category").expect("tables")..];
     let tables = tables.split_whitespace().collect::<Vec<_>>().join(" ");
     place.run("compare before.csv ops.csv").exits_with(0).with_summary(&[&tables]);
     let (_, changes) = changes.split_once("slower in ops").expect("a table");

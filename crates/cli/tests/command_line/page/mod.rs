@@ -191,7 +191,7 @@ fn tables_are_sorted_filtered_and_kept_in_the_address() {
     filter(&mut browser, "");
     browser.evaluate("document.querySelector('#roofline .pointer').dispatchEvent(new MouseEvent('click'))");
     browser
-        .wait_for("/no operator chosen/.test(document.querySelector('#tables [role=status]').textContent)");
+        .wait_for("/no operator selected/.test(document.querySelector('#tables [role=status]').textContent)");
     browser.evaluate(
         "[...document.querySelectorAll('.contents button')].find((to) => /roofline_points/.test(to.textContent)).click()",
     );
@@ -290,7 +290,7 @@ fn the_tree_of_what_differs_is_moved_through_by_keys_and_filtered() {
     let badges =
         "[...document.querySelectorAll('#difference .badge')].every((badge) => badge.textContent.length > 3)";
     assert_eq!(browser.evaluate(badges), true);
-    browser.evaluate("[...document.querySelectorAll('#difference button')].find((button) => button.textContent === 'only slower').click()");
+    browser.evaluate("[...document.querySelectorAll('#difference button')].find((button) => button.textContent === 'slower only').click()");
     let changes = "[...document.querySelectorAll('#difference .units .number:last-of-type')].map((change) => change.textContent)";
     let changes: Vec<String> = serde_json::from_value(browser.evaluate(changes)).unwrap();
     assert!(changes.len() > 3 && changes.iter().all(|change| change.starts_with('+')), "{changes:?}");

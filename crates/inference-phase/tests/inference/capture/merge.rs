@@ -166,7 +166,7 @@ fn launches_that_nothing_fits_say_why() {
         said,
         [
             "no device event was recorded for the launch",
-            "no annotated engine step around the launch tells the capture size",
+            "no annotated engine step around the launch gives the capture size",
             "no capture is large enough for a step of 100 tokens",
         ]
     );

@@ -225,7 +225,8 @@ pub(super) fn sage(call: &OpCall<'_>, scalars: usize) -> Read {
         ..Attention::default()
     };
     let (parameters, types) = (attention.shape_parameters(), attention.types_parameter());
-    let note = "the peak is for the type of the queries, in which scores are computed; the product with the values is in another";
+    let note = "the peak is for the queries' type, used for the scores; the product with the values uses \
+        another type";
     Ok(recorded(attention, parameters, Some(types)).with_note(note.to_owned()))
 }
 

@@ -351,7 +351,7 @@ mod tests {
         let dims = vec![Value::tuple([4, 8]); 5];
         let types = vec![Value::from("float"); 5];
         for (text, reason) in [
-            ("[x]", "Concrete Inputs[1] \"[x]\" holds no whole numbers"),
+            ("[x]", "Concrete Inputs[1] \"[x]\" holds no integers"),
             ("[-8]", "Concrete Inputs[1] is not a shape: [-8]"),
             ("[9223372036854775807, 8]", "Concrete Inputs[1] is not a shape: [9223372036854775807, 8]"),
         ] {

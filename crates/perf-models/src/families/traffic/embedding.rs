@@ -123,7 +123,7 @@ impl SplitTables {
     fn read(call: &OpCall<'_>) -> Result<Self, Undefined> {
         let tables = call.dimension(6, 0)?.saturating_sub(1);
         if tables == 0 {
-            return Err(Undefined::arguments("Input Dims[6] names no tables"));
+            return Err(Undefined::arguments("Input Dims[6] lists no tables"));
         }
         Ok(SplitTables {
             indices: call.tensor(11)?,

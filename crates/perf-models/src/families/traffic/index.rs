@@ -142,7 +142,7 @@ fn index_put(call: &OpCall<'_>, accumulate: usize) -> Read {
     };
     let named = like(&values, &table.element_type);
     let traffic = placed(call, (table, None), (Some(values), named), destination);
-    noted(Ok(traffic), Assumptions(vec!["without the indices, which were not recorded".to_owned()]))
+    noted(Ok(traffic), Assumptions(vec!["excluding the indices, which were not recorded".to_owned()]))
 }
 
 /// `sort(self, dim, descending)`, `sort.stable(self, stable, dim, descending)`: values and their places.

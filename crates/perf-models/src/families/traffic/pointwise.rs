@@ -135,7 +135,7 @@ pub(crate) fn by_kernel(call: &OpCall<'_>) -> Read {
     match call.kernels {
         [kernel] if pytorch_kernel(kernel) == Some(Category::Elementwise) => {
             let mut assumptions = Assumptions(vec![
-                "from its one kernel: each tensor read once, a result of the shape and type they imply"
+                "from its only kernel: each tensor read once, with the result shape and type they imply"
                     .into(),
             ]);
             let traffic = traffic(call, call.input_count(), Promoted, 1.0, &mut assumptions);
@@ -243,7 +243,7 @@ fn traffic(
             let element_type = result_type(call, &read, operands, result);
             let differs = |tensor: &Tensor| !tensor.shape.is_empty() && tensor.element_type != element_type;
             if read.len() > 1 && read.iter().any(differs) {
-                assumptions.0.push(format!("result in {element_type}, to which the operands promote"));
+                assumptions.0.push(format!("result in {element_type}, promoted from the operands"));
             }
             Tensor::new(shape, element_type)
         }

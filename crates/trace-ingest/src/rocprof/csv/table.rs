@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
                 Err(_) if is_too_long(&self.reader) => {
                     refused += 1;
                     let line = record.position().map_or(0, |position| position.line());
-                    let detail = format!("line {line}: {}; nothing after it was read", too_long());
+                    let detail = format!("line {line}: {}; the rest was not read", too_long());
                     // Of all faults this is the one that costs the most.
                     first = Some(detail);
                     break;

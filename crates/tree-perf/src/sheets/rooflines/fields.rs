@@ -118,7 +118,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
     fields.extend(KERNEL_TIME.fields(|row: &Row| &row.kernel_us));
     fields.extend([
         columns::KERNEL_TIME_SUM
-            .described("Sum over calls of the kernel time. A wrapper and the operator inside it have a row each with the same kernels: do not add rows up, use unified_perf_summary for that.")
+            .described("Sum over calls of the kernel time. A wrapper and the operator inside it each have a row with the same kernels: for sums, use unified_perf_summary.")
             .field_in(|table: &CallTable<'_>, row: &Row| table.analysis.us(row.group.time()).into()),
         columns::NAME_COUNT
             .field(|row: &Row| row.group.rows.len().into()),
