@@ -86,7 +86,7 @@ const DRAWN: usize = 500;
 
 const ITERATION: Column = Column::identifier(
     "iteration",
-    "Number in this recording, from 0; empty for device work before, between and after iterations.",
+    "Iteration number in this recording, from 0; empty for device work before, between and after iterations.",
 )
 .with_role(Role::Name);
 const NUMBER: Column = Column::identifier(

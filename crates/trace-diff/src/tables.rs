@@ -127,7 +127,7 @@ const STATUS: Column =
         .with_role(Role::Headline);
 const TIME: Column = Column::microseconds(
     "time_us…",
-    "Time in the run named in the header, A first; time_us_per_step if divided by the run's steps, time_us_per_call if the recordings cover different parts.",
+    "Time in the run named in the header, A first; time_us_per_step if divided by the run's steps, time_us_per_call if the recordings cover different amounts of work.",
 )
 .with_role(Role::Headline);
 const DELTA: Column = Column::microseconds("delta_us", "Time of B minus time of A: above 0, B takes longer.")

@@ -26,9 +26,9 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
                 sheets::Nested::List(names.collect()).into()
             },
         ),
-        Column::count("count", "Number of events, ids or calls affected.")
+        Column::count("count", "Number of affected events, ids or calls.")
             .field_in(|_, finding: &&Finding| finding.count.into()),
-        Column::count("of", "Total number of these.")
+        Column::count("of", "Total number of such events, ids or calls.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.of.into()),
         Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Affected time, if measured by the rule.")

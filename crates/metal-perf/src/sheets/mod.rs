@@ -92,7 +92,7 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
             .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
         Column::text("OP Code", "Operation name.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
-        Column::count("operations", "Number of operations concerned.")
+        Column::count("operations", "Number of affected operations.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
         Column::text("Bound", "Bound of the operation; matrix products only.").with_role(Role::Detail).field(
             |(finding, ..): &Row<'_>| match finding {

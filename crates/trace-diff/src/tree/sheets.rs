@@ -51,7 +51,7 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
         Column::new(
             "speedup",
             ColumnKind::Number(Unit::One),
-            "Time in A / time in B: above 1, B is faster. Empty if the recordings cover different parts.",
+            "Time in A / time in B: above 1, B is faster. Empty if the recordings cover different amounts of work.",
         )
         .field(|&(line, .., cut): &Row| speedup(line.times).filter(|_| !cut).into()),
     ];

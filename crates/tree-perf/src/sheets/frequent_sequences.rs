@@ -51,7 +51,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::milliseconds("saved_launch_ms", "Host time of all launching calls except the first of each occurrence: saving with one fused kernel, or one graph, if its launch took as long as the first.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.totals.launch_time).into()),
-        Column::count("saved_launches", "Number of saved launching calls.").field(|row: &Row| row.totals.launches.into()),
+        Column::count("saved_launches", "Number of launching calls saved.").field(|row: &Row| row.totals.launches.into()),
         Column::count("count", "Number of occurrences, excluding those that overlap the previous one.")
             .field(|row: &Row| row.count.into()),
         Column::count("length", "Number of device events in the sequence.")
