@@ -412,7 +412,7 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             Column::milliseconds("Sync Time (ms)", "Sum of the synchronization durations within the calls."),
             |row: &Row<'_>| Some(row.sync_time),
         ),
-        Column::text("finding", "Implication.")
+        Column::text("finding", "Problem indicated, if any.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into()),
     ];
