@@ -16,24 +16,24 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         Column::count("rank", "Position by expected gain, from 1; findings without a figure come last.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rank.into()),
-        Column::text("rule", "Rule that raised it; see crates/advise/README.md.")
+        Column::text("rule", "Rule behind the finding; see crates/advise/README.md.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rule.as_str().into()),
-        Column::text("finding", "What is wrong.").field(|finding: &&Finding| finding.what.as_str().into()),
-        Column::text("subject", "Operators, kernels or calls affected.")
+        Column::text("finding", "Problem found.").field(|finding: &&Finding| finding.what.as_str().into()),
+        Column::text("subject", "Number of affected operators, kernels or calls.")
             .field(|finding: &&Finding| finding.subject.as_str().into()),
-        Column::microseconds("amount_us", "Time of the window that the finding concerns; the gain is part of it. Findings may share time. Empty without a figure.")
+        Column::microseconds("amount_us", "Time in the window affected by the finding, including the gain. Findings may overlap. Empty without a figure.")
             .field(|finding: &&Finding| finding.amount_us.into()),
         Column::percent("amount_percent", "amount_us as a share of the window.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.amount_percent.into()),
-        Column::microseconds("gain_us", "Time of the window that a change would probably save. Each moment counts for one finding only. Empty without a figure.")
+        Column::microseconds("gain_us", "Time in the window that a change would probably save. Each moment counts toward one finding only. Empty without a figure.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.mid_us).into()),
         Column::percent("share_percent", "gain_us as a share of the window.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.share_percent.into()),
-        Column::microseconds("gain_low_us", "Certain saving.")
+        Column::microseconds("gain_low_us", "Guaranteed saving.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.low_us).into()),
         Column::microseconds("gain_high_us", "Largest possible saving.")
@@ -41,15 +41,15 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.high_us).into()),
         Column::text("confidence", "high: measured in the recording. medium: from a model, or suggested by shapes. low: a guess.")
             .field(|finding: &&Finding| finding.confidence.as_str().into()),
-        Column::text("bucket", "Part of the window with most of the time: computation, exposed communication, exposed copy or idle; recording for problems of the recording itself.")
+        Column::text("bucket", "Largest part of the window: computation, exposed communication, exposed copy or idle; recording for problems with the recording itself.")
             .field(|finding: &&Finding| finding.bucket.as_str().into()),
-        Column::text("remedy", "What to do.").field(|finding: &&Finding| finding.remedy.as_str().into()),
-        Column::names("evidence", "Facts behind the figure.")
+        Column::text("remedy", "Recommended change.").field(|finding: &&Finding| finding.remedy.as_str().into()),
+        Column::names("evidence", "Evidence for the figure.")
             .field(|finding: &&Finding| Nested::Names(finding.evidence.clone()).into()),
-        Column::text("module", "Module that accounts for most of the time, where frames were read.")
+        Column::text("module", "Module that accounts for most of the time, if frames were read.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.module.as_deref().into()),
-        Column::text("call_site", "Program line of the event that accounts for most of the time, where frames were read.")
+        Column::text("call_site", "Source line of the event that accounts for most of the time, if frames were read.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.call_site.as_deref().into()),
         Column::names("kernels", "Kernels that account for most of the time.").with_role(Role::Detail).field(
@@ -58,7 +58,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 Nested::Names(names.collect()).into()
             },
         ),
-        Column::names("rows", "Rows of other sheets that show it, as sheet: column = value. idle_causes needs --waits.")
+        Column::names("rows", "Supporting rows in other sheets, as sheet: column = value. idle_causes needs --waits.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let rows = finding.rows.iter().map(|row| {
@@ -67,7 +67,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 });
                 Nested::Names(rows.collect()).into()
             }),
-        Column::names("alternatives", "Other explanations of the same time, each with the gain it alone would bring, in µs.")
+        Column::names("alternatives", "Alternative explanations of the same time, each with its separate gain in µs.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let others = finding.alternatives.iter().map(|other| {
@@ -75,16 +75,16 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 });
                 Nested::Names(others.collect()).into()
             }),
-        Column::names("doubts", "Problems of the recording that may distort the figure.")
+        Column::names("doubts", "Problems with the recording that may distort the figure.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "Where device events get shorter: share (0 to 1) of that time and its waits by which the device finishes earlier; the rest would become waiting for the host. The gain counts only this share.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "For shorter device events: share (0 to 1) of the saved time and waits by which the device finishes earlier; the rest would become waiting for the host. The gain counts only this share.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
-        Column::nested("UIDs", "A few events that show it, by index in the file's event list.")
+        Column::nested("UIDs", "Example events, by index in the file's event list.")
             .with_role(Role::Provenance)
             .field(|finding: &&Finding| {
                 Nested::List(finding.events.iter().map(|&event| Nested::Whole(event.into())).collect()).into()
@@ -92,7 +92,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
     ];
     Sheet::new(
         ADVICE,
-        "What to change first: one row per finding, largest gain first. All gains together fit in the window, from the first start to the last end of the device's work.",
+        "What to change first: one row per finding, largest gain first. The gains add up to at most the window, which runs from the first start to the last end of device work.",
         fields,
         |advice: &'a Advice| advice.findings.iter().collect::<Vec<_>>(),
     )

@@ -67,27 +67,29 @@ impl TreeQuery {
             column(
                 Column::identifier(
                     "uid",
-                    "Index of the event in the file's event list; of the first call if there are several.",
+                    "Index of the event (of the first call if several) in the file's event list.",
                 ),
                 &|row| i64::from(events.uid(row.first)).into(),
             ),
-            column(Column::count("depth", "Levels from the start."), &|row| (row.depth as i64).into()),
+            column(Column::count("depth", "Depth below the starting event."), &|row| {
+                (row.depth as i64).into()
+            }),
             column(Column::text("name", "Name of the event."), &|row| {
                 trace.name(row.first).to_owned().into()
             }),
             column(
-                Column::text("kind", "Category of the event, as the recorder names it.")
+                Column::text("kind", "Category of the event, as named by the profiler.")
                     .with_role(Role::Detail),
                 &|row| trace.category_name(events.category(row.first)).to_owned().into(),
             ),
             column(
                 Column::microseconds(
                     "device_us",
-                    "Sum of durations of the device events launched by it and everything below it.",
+                    "Sum of durations of the device events launched by it or its descendants.",
                 ),
                 &|row| row.us.into(),
             ),
-            column(Column::count("calls", "Calls with this name in this place."), &|row| {
+            column(Column::count("calls", "Number of calls with this name in this place."), &|row| {
                 (row.calls as i64).into()
             }),
         ];

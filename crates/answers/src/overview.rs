@@ -32,10 +32,10 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
     let fields = [
         Column::text(
             "topic",
-            "recording, program, time (per device), finding, coverage, roofline, options, left out, warnings or report.",
+            "Kind of row: recording, program, time (per device), finding, coverage, roofline, options, left out, warnings or report.",
         )
         .field(|fact: &Fact| fact.topic.into()),
-        Column::text("item", "What the value is.").field(|fact: &Fact| fact.item.as_str().into()),
+        Column::text("item", "Name of the value.").field(|fact: &Fact| fact.item.as_str().into()),
         Column::text("value", "Value as text, times in a readable unit.")
             .field(|fact: &Fact| fact.value.as_str().into()),
         Column::new("figure", ColumnKind::Number(Unit::One), "Value as a number, if it is one.")

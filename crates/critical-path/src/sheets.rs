@@ -22,32 +22,32 @@ pub fn graph_replays_sheet<'a, 't: 'a>() -> Sheet<'a, GraphReplays<'t>> {
         Column::identifier("launch_UID", "Index of the launching call in the file's event list.")
             .with_role(Role::Name)
             .field(|(trace, replay): &Row<'_>| trace.events().uid(replay.launch).into()),
-        Column::text("launch", "Name of that call.").field(|(trace, replay): &Row<'_>| trace.name(replay.launch).into()),
-        Column::microseconds("launch_us", "Start of the call, from the trace's first event.")
+        Column::text("launch", "Name of the launching call.").field(|(trace, replay): &Row<'_>| trace.name(replay.launch).into()),
+        Column::microseconds("launch_us", "Start of the launching call, relative to the trace's first event.")
             .field(move |(trace, replay): &Row<'_>| us(trace, trace.events().start(replay.launch)).into()),
         Column::identifier("graph_id", "Graph number; empty if not recorded.")
             .field(|(_, replay): &Row<'_>| replay.graph.into()),
-        Column::count("kernels", "Kernels, copies and fills in the replay.")
+        Column::count("kernels", "Number of kernels, copies and fills in the replay.")
             .field(|(_, replay): &Row<'_>| replay.works.into()),
-        Column::count("edges", "Dependencies between nodes of the replay; empty if none were recorded.")
+        Column::count("edges", "Number of dependencies between nodes; empty if none were recorded.")
             .field(|row: &Row<'_>| said(row, |found| found.edges).into()),
-        Column::count("roots", "Nodes that wait for no other; empty if no dependencies were recorded.")
+        Column::count("roots", "Number of nodes without a predecessor; empty if no dependencies were recorded.")
             .field(|row: &Row<'_>| said(row, |found| found.roots).into()),
-        Column::microseconds("span_us", "From the first start of a node to the last end.")
+        Column::microseconds("span_us", "From the first node's start to the last node's end.")
             .with_role(Role::Headline)
             .field(move |(trace, replay): &Row<'_>| us(trace, replay.span).into()),
         Column::microseconds("kernel_time_us", "Sum of kernel, copy and fill durations.")
             .field(move |(trace, replay): &Row<'_>| us(trace, replay.work_time).into()),
         Column::microseconds(
             "critical_us",
-            "Time of kernels, copies and fills on the longest chain of dependent nodes: a lower bound on the replay's duration at these times. Empty if no dependencies were recorded.",
+            "Duration of the longest chain of dependent nodes: a lower bound on the replay's duration with these kernel times. Empty if no dependencies were recorded.",
         )
         .with_role(Role::Headline)
         .field(move |row: &Row<'_>| said(row, |found| us(row.0, found.critical)).into()),
         Column::new(
             "width",
             ColumnKind::Number(Unit::One),
-            "kernel_time_us over critical_us: mean number of kernels that could run at a time.",
+            "kernel_time_us / critical_us: mean number of kernels that could run concurrently.",
         )
         .field(|row: &Row<'_>| {
             let critical = said(row, |found| found.critical).filter(|&critical| critical > 0);
@@ -56,10 +56,11 @@ pub fn graph_replays_sheet<'a, 't: 'a>() -> Sheet<'a, GraphReplays<'t>> {
     ];
     Sheet::new(
         GRAPH_REPLAYS,
-        "Replays of captured graphs, in launch order: duration of each, and the longest chain of its kernels.",
+        "Replays of captured graphs in launch order: duration and longest kernel chain of each.",
         fields,
         |found: &'a GraphReplays<'t>| found.replays.iter().map(|replay| (found.trace, replay)).collect(),
-    ).showing(&[Figure::GraphReplays])
+    )
+    .showing(&[Figure::GraphReplays])
 }
 
 /// The sheets of a critical path, in order.
@@ -82,12 +83,12 @@ fn summary<'a>() -> Sheet<'a, CriticalPath> {
             .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, group): &Row<'_>| us(path, group.time).into()),
-        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "Share of the whole path.")
+        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "Share of the path.")
             .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(|(path, group): &Row<'_>| percent(group.time, path.length()).into()),
-        Column::count("parts", "Segments of the path.").field(|(_, group): &Row<'_>| group.parts.into()),
-        Column::microseconds("longest_us", "Longest of these segments.")
+        Column::count("parts", "Number of path segments.").field(|(_, group): &Row<'_>| group.parts.into()),
+        Column::microseconds("longest_us", "Longest segment.")
             .showing(&[Figure::CriticalPath])
             .per("stretch")
             .field(move |(path, group): &Row<'_>| us(path, group.longest).into()),
@@ -107,16 +108,16 @@ fn what_if<'a>() -> Sheet<'a, CriticalPath> {
         path.time.end - path.time.start
     }
     let fields = [
-        Column::text("change", "Operators and kernels changed, each with its factor.").field(
+        Column::text("change", "Changed operators and kernels, each with its factor.").field(
             |(_, what_if): &Row<'_>| {
                 let changes = what_if.changes.iter().map(|change| format!("{} × {}", change.name, change.factor));
                 changes.collect::<Vec<_>>().join(", ").into()
             },
         ),
-        Column::microseconds("predicted_us", "Time from the first to the last event with the change: the recording replayed, everything as early as its dependencies allow. Order on threads and streams, latencies and unrecorded host time stay.").showing(&[Figure::CriticalPath])
+        Column::microseconds("predicted_us", "Predicted time from the first to the last event: a replay of the recording with everything as early as its dependencies allow. Order on threads and streams, latencies and unrecorded host time stay the same.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, what_if.replayed.duration).into()),
-        Column::microseconds("saved_us", "Recorded less predicted time.").showing(&[Figure::CriticalPath])
+        Column::microseconds("saved_us", "Recorded minus predicted time.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, before(path) - what_if.replayed.duration).into()),
         Column::new("saved_percent", ColumnKind::Number(Unit::Percent), "Saved time as a share of the recorded time.").showing(&[Figure::CriticalPath])
@@ -125,7 +126,7 @@ fn what_if<'a>() -> Sheet<'a, CriticalPath> {
             }),
         Column::microseconds("recorded_us", "Recorded time from the first to the last event.")
             .field(move |(path, _): &Row<'_>| us(path, before(path)).into()),
-        Column::count("events", "Operators, calls and kernels with these names; what they call and launch is included.")
+        Column::count("events", "Number of operators, calls and kernels with these names, including what they call and launch.")
             .field(|(_, what_if): &Row<'_>| what_if.replayed.matched.into()),
     ];
     Sheet::new(
@@ -150,12 +151,12 @@ fn segments<'a>() -> Sheet<'a, CriticalPath> {
             .field(|(_, _, part): &Row<'_>| part.class.map(|class| class.as_str()).into()),
         Column::text("name", "Kernel, operator or call; for a gap, what follows it.")
             .field(|(path, _, part): &Row<'_>| part.event.map(|event| path.trace().name(event)).into()),
-        Column::text("operator", "Innermost operator that it ran in, or that launched it.")
+        Column::text("operator", "Innermost operator that contains or launched it.")
             .with_role(Role::Detail)
             .field(|(path, _, part): &Row<'_>| part.event.and_then(|event| operator(path, event)).into()),
-        Column::microseconds("start_us", "Start, from the trace's first event.")
+        Column::microseconds("start_us", "Start, relative to the trace's first event.")
             .field(move |(path, _, part): &Row<'_>| us(path, part.start).into()),
-        Column::microseconds("duration_us", "Length; 0 for graph edges that only order.")
+        Column::microseconds("duration_us", "Duration; 0 for graph edges that only impose order.")
             .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, _, part): &Row<'_>| us(path, part.duration).into()),
@@ -180,7 +181,7 @@ fn segments<'a>() -> Sheet<'a, CriticalPath> {
     ];
     Sheet::new(
         "critical_path_segments",
-        "Critical path in order of time, one row per segment.",
+        "Critical path in time order, one row per segment.",
         fields,
         |path: &'a CriticalPath| {
             path.parts.iter().enumerate().map(|(number, &part)| (path, number, part)).collect()

@@ -249,11 +249,11 @@ const SPEC: Column = columns::COMPUTE_SPEC;
 const HEIGHT: Column = Column::new(
     "Attainable TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
-    "Height of the line there, in units of 1e12 floating-point operations per second.",
+    "Height of the line there, in TFLOP/s.",
 );
 const LABEL: Column = Column::text(
     "label",
-    "The line in words: bandwidth in GB/s, or peak rate in TFLOP/s and the ridge point's intensity in FLOP/byte.",
+    "Label of the line: bandwidth in GB/s, or peak rate in TFLOP/s and the ridge point's intensity in FLOP/byte.",
 );
 
 /// End of a line; the slope of the memory's bandwidth has no roof of its own.
@@ -272,18 +272,18 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
         Column::text(
             "Peak Spec",
-            "Reference peak of the architecture; not Compute Spec where none is stated for that; empty for the memory.",
+            "Reference peak of the architecture; a substitute if it has none for the Compute Spec; empty for the memory.",
         )
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
         Column::text(
             "Peak Basis",
-            "Source of the line's height: nominal (vendor's data sheet) or achievable (measurements of the best known program); the memory's is nominal.",
+            "Source of the line's height: nominal (vendor's data sheet) or achievable (measured with the best known program); always nominal for memory.",
         ).with_role(Role::Detail)
         .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
         Column::text(
             "point",
-            "start: left end of the slope; ridge: where a slope meets a level (the memory's ends at the highest); end: right end of a level.",
+            "start: left end of the slope; ridge: intersection of slope and level (the memory slope ends at the highest); end: right end of a level.",
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
         INTENSITY
@@ -293,7 +293,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     ];
     Sheet::with_context(
         ROOFLINE,
-        "Roofs of the chart, each by its two end points: the slope of the memory bandwidth, and for each reference peak the level to the right of its ridge point. The operators below are the rows of roofline_points. Left out without an architecture.",
+        "Roofs of the chart, each by its two end points: the memory bandwidth slope, and for each reference peak the level to the right of its ridge point. The operators below are the rows of roofline_points. Omitted without an architecture.",
         fields,
         |analysis: &A| {
             let roofs = analysis.roofs();
@@ -388,7 +388,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
         SPEC.described("Unit and precision of the reference peak, see roofline.")
             .field(|row: &PointRow<'_>| row.roof.spec.to_string().into()),
         columns::INPUT_DIMS.described("Shapes of the inputs.").distinguishing().field(|row: &PointRow<'_>| row.point.dims.as_ref().into()),
-        Column::count("operation_count", "Calls of the row.")
+        Column::count("operation_count", "Number of calls.")
             .field(|row: &PointRow<'_>| row.point.calls.into()),
         INTENSITY
             .described("Arithmetic intensity: floating-point operations per byte; horizontal position of the point.")
@@ -406,7 +406,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field(|row: &PointRow<'_>| (row.point.tflops / row.attainable_tflops * 100.0).into()),
         Column::milliseconds(
             "Kernel Time (ms)_sum",
-            "Union of the spans of a call's device events, summed over calls.",
+            "Union of each call's device event spans, summed over calls.",
         ).with_role(Role::Headline)
         .showing(&[Figure::Unified, Figure::SumsOfDeviceTime])
         .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| points.analysis.milliseconds(row.point.time).into()),

@@ -8,7 +8,7 @@ use sheets::{Chart, ChartShape, Column, Role, Sheet};
 
 const START: Column =
     Column::microseconds("bin_start", "Shortest duration in the bin, in µs.").with_role(Role::Name);
-const COUNT: Column = Column::count("count", "Short kernels in the bin.");
+const COUNT: Column = Column::count("count", "Number of short kernels in the bin.");
 
 /// The sheet of this name. `durations` gives those of the short kernels in µs with the number of bins, or nothing where
 /// the sheet was not asked for; without short kernels the table has no rows.
@@ -19,14 +19,14 @@ pub fn short_kernel_histogram<'a, A>(
     type Bin = (f64, f64, u64);
     let fields = [
         START.field(|&(start, ..): &Bin| start.into()),
-        Column::microseconds("bin_end", "End of the bin in µs, excluded except in the last one.")
+        Column::microseconds("bin_end", "End of the bin in µs, exclusive except for the last bin.")
             .with_role(Role::Name)
             .field(|&(_, end, _): &Bin| end.into()),
         COUNT.field(|&(.., count): &Bin| count.into()),
     ];
     Sheet::with_context(
         name,
-        "Distribution of durations below the threshold: equal bins from the shortest to the longest; with the short kernel study.",
+        "Distribution of durations below the threshold, in equal bins from shortest to longest; needs the short kernel study.",
         fields,
         move |analysis| {
             let (durations, bins) = durations(analysis)?;

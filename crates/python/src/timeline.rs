@@ -34,18 +34,18 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         },
     },
     EventColumn {
-        column: Column::text("category", "Category of the event, as the recorder names it."),
+        column: Column::text("category", "Category of the event, as named by the profiler."),
         cells: |analysis| {
             let name = |category| analysis.trace().category_name(category).to_owned();
             texts(analysis, |events, event| events.category(event), |category| Some(name(category)))
         },
     },
     EventColumn {
-        column: Column::microseconds("start_us", "Start, from the first event."),
+        column: Column::microseconds("start_us", "Start, relative to the first event."),
         cells: |analysis| times(analysis.trace(), EventTable::start),
     },
     EventColumn {
-        column: Column::microseconds("duration_us", "Length of the event; 0 for an instant."),
+        column: Column::microseconds("duration_us", "Duration of the event; 0 for an instant."),
         cells: |analysis| times(analysis.trace(), EventTable::duration),
     },
     EventColumn {
@@ -69,24 +69,24 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         cells: |analysis| whole(analysis, |events, event| events.device(event)),
     },
     EventColumn {
-        column: Column::identifier("stream", "Stream that the event ran on."),
+        column: Column::identifier("stream", "Stream the event ran on."),
         cells: |analysis| whole(analysis, |events, event| events.stream(event)),
     },
     EventColumn {
-        column: Column::identifier("correlation", "ID shared by a launch and the device events it caused."),
+        column: Column::identifier("correlation", "ID shared by a launch and its device events."),
         cells: |analysis| whole(analysis, |events, event| events.correlation(event)),
     },
     EventColumn {
         column: Column::identifier(
             "external_id",
-            "ID shared by an operator and the calls and device events it caused.",
+            "ID shared by an operator and its calls and device events.",
         ),
         cells: |analysis| whole(analysis, |events, event| events.external_id(event)),
     },
     EventColumn {
         column: Column::identifier(
             "parent",
-            "Index of the enclosing event; for a device event, of its launch.",
+            "Index of the enclosing event; for a device event, of the launch.",
         ),
         cells: |analysis| {
             let parent = |event| analysis.tree().parent(event);
@@ -94,7 +94,7 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
         },
     },
     EventColumn {
-        column: Column::identifier("sequence_number", "ID shared by an operator and its backward."),
+        column: Column::identifier("sequence_number", "ID shared by an operator and its backward operator."),
         cells: |analysis| whole(analysis, |events, event| events.sequence_number(event)),
     },
 ];

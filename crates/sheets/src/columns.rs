@@ -11,46 +11,46 @@ pub const TB_PER_S: Statistics = statistics!(
     "TB/s",
     ColumnKind::Number(Unit::TerabytesPerSecond),
     "the achieved bandwidth",
-    "bytes over kernel time, in units of 1e12 bytes per second"
+    "bytes / kernel time, in TB/s (10¹² bytes)"
 )
 .showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Flops]);
 pub const TFLOPS_PER_S: Statistics = statistics!(
     "TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
     "the achieved rate",
-    "floating-point operations over kernel time, in units of 1e12 per second. For the backward of a modelled operator, over the time of all device events below its autograd nodes"
+    "floating-point operations / kernel time, in TFLOP/s. For the backward of a modeled operator, kernel time is that of all device events below its autograd nodes"
 )
 .showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Flops]);
 pub const PCT_ROOFLINE: Statistics = statistics!(
     "Pct Roofline",
     ColumnKind::Number(Unit::Percent),
-    "roofline time over kernel time",
-    "above 100, the data came from a cache (see the note), or the model, the recorded arguments or the architecture is wrong"
+    "roofline time / kernel time",
+    "above 100, data came from a cache (see the note), or the model, the recorded arguments or the architecture is wrong"
 )
 .showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Rooflines]);
 pub const KERNEL_TIME: Statistics = statistics!(
     "Kernel Time (µs)",
     ColumnKind::Number(Unit::Microseconds),
     "the kernel time in µs",
-    "the union of the spans of a call's device events (in sheets of backward work, of those below its backward operators)"
+    "the union of a call's device event spans (in backward sheets, of those below its backward operators)"
 )
 .showing(KERNEL_TIMES);
 pub const KERNEL_TIME_SUM: Column =
-    Column::microseconds("Kernel Time (µs)_sum", "Sum over calls of the kernel time in µs.")
+    Column::microseconds("Kernel Time (µs)_sum", "Kernel time in µs, summed over calls.")
         .with_role(Role::Headline)
         .showing(KERNEL_TIMES);
 
 pub const GFLOPS: Column = Column::new(
     "GFLOPS",
     ColumnKind::Number(Unit::Gigaflops),
-    "Floating-point operations per call in units of 1e9; a multiply-add counts as two.",
+    "Floating-point operations per call, in GFLOP (10⁹); a multiply-add counts as two.",
 )
 .per("call")
 .showing(&[Figure::Flops]);
 pub const DATA_MOVED: Column = Column::new(
     "Data Moved (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Least bytes that one call has to move (every input and output once), divided by 1024².",
+    "Minimum bytes moved by one call (every input and output once), divided by 1024².",
 )
 .per("call")
 .showing(&[Figure::Flops]);
@@ -73,43 +73,43 @@ pub const COMPUTE_SPEC: Column = Column::text(
 .with_role(Role::Detail);
 pub const ROOFLINE_TIME: Column = Column::microseconds(
     "Roofline Time (µs)_first",
-    "Least time for the work on the architecture: floating-point operations over peak rate or bytes over peak bandwidth, whichever is larger; left out without an architecture.",
+    "Minimum time on the architecture: floating-point operations / peak rate or bytes / peak bandwidth, whichever is larger; omitted without an architecture.",
 )
 .per("call").showing(&[Figure::Rooflines]);
 pub const ROOFLINE_BOUND: Column = Column::text(
     "Roofline Bound",
-    "COMPUTE_BOUND if the work takes at least as long at the peak rate as its bytes at the peak bandwidth, else MEMORY_BOUND; BANDWIDTH_ONLY if the architecture states no peak for the arithmetic, so only the time of the bytes is known; LINK_BOUND for copies to or from the host or another device; left out without an architecture.",
+    "COMPUTE_BOUND if the operations at peak rate take at least as long as the bytes at peak bandwidth, else MEMORY_BOUND; BANDWIDTH_ONLY if the architecture has no peak for the arithmetic, so only the memory time is known; LINK_BOUND for copies to or from the host or another device; omitted without an architecture.",
 ).with_role(Role::Detail);
 pub const KERNEL_DETAILS: Column = Column::nested(
     "kernel_details_summary",
-    "Device events of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; calls whose number of device events differs from the first call's do not count.",
+    "Device events of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; excludes calls with a different number of device events than the first.",
 );
 pub const KERNEL_DETAILS_SHORT: Column = Column::nested(
     "trunc_kernel_details",
-    "The same in short: names cut at 64 characters, stream, and mean to 0.01 µs.",
+    "Abridged: names truncated to 64 characters, stream, and mean to 0.01 µs.",
 );
 pub const NOTE: Column = Column::text(
     "note",
-    "Assumptions about what the trace does not record, and the reference peak if it is not obvious; empty if there is nothing to say.",
-).with_role(Role::Detail);
+    "Assumptions about unrecorded facts, and the reference peak if not obvious; empty if none.",
+)
+.with_role(Role::Detail);
 
 pub const OP_NAME: Column = Column::text(
     "name",
-    "Operator as the profiler names it; a runtime call for device work launched outside any operator.",
+    "Operator, as named by the profiler; a runtime call for device work launched outside any operator.",
 );
 pub const OP_CATEGORY: Column = Column::text(
     "op category",
-    "Kind of work (GEMM, SDPA_fwd, elementwise …), by the operator's name or else by its first kernel; extensions may override it.",
+    "Category (GEMM, SDPA_fwd, elementwise …) by operator name, else by the first kernel; extensions may override it.",
 );
 pub const PROCESS_NAME: Column =
-    Column::text("process_name", "Process of the calls; Unknown if the trace does not name it.")
+    Column::text("process_name", "Process of the calls; Unknown if not recorded.")
         .with_role(Role::Provenance);
 pub const PROCESS_LABEL: Column =
-    Column::text("process_label", "Label of the process; Unknown if the trace does not name it.")
+    Column::text("process_label", "Label of the process; Unknown if not recorded.")
         .with_role(Role::Provenance);
 pub const THREAD_NAME: Column =
-    Column::text("thread_name", "Thread of the calls; Unknown if the trace does not name it.")
-        .with_role(Role::Provenance);
+    Column::text("thread_name", "Thread of the calls; Unknown if not recorded.").with_role(Role::Provenance);
 pub const INPUT_DIMS: Column =
     Column::nested("Input Dims", "Shapes of the inputs; empty if not recorded.").with_role(Role::Detail);
 pub const INPUT_TYPE: Column =
@@ -118,12 +118,12 @@ pub const INPUT_STRIDES: Column = Column::nested("Input Strides", "Strides of th
 pub const CONCRETE_INPUTS: Column =
     Column::nested("Concrete Inputs", "Values of non-tensor inputs, as text.");
 pub const NUM_KERNELS: Column =
-    Column::count("num_kernels", "Device events of one call; present if calls are grouped by it.")
+    Column::count("num_kernels", "Number of device events per call; present if calls are grouped by it.")
         .per("call")
         .showing(KERNEL_TIMES);
 pub const PARENT_MODULE: Column = Column::text(
     "parent_module",
-    "nn.Module that the operators ran in, without its instance number; NA outside all modules; present if calls are grouped by module.",
+    "Enclosing nn.Module, without its instance number; NA outside all modules; present if calls are grouped by module.",
 ).showing(&[Figure::Modules]);
 pub const CALL_STACK: Column = Column::nested(
     "call_stack",
@@ -131,11 +131,11 @@ pub const CALL_STACK: Column = Column::nested(
 ).showing(&[Figure::CallStacks]);
 pub const IS_RECOMPUTE: Column = Column::flag(
     "is_recompute",
-    "Whether activation checkpointing repeated the work in the backward pass; present if recomputation is detected.",
+    "Whether activation checkpointing recomputed the work in the backward pass; present if recomputation is detected.",
 ).with_role(Role::Name);
 pub const DIRECT_MS: Column = Column::milliseconds(
     "total_direct_kernel_time_ms",
-    "Device time of kernels that the operators launched themselves: per call the union of their spans, summed over calls. Communication kernels count, except with --parity.",
+    "Device time of kernels launched by the operators themselves: union of their spans per call, summed over calls. Includes communication kernels, except with --parity.",
 ).with_role(Role::Headline).showing(&[Figure::SumsOfDeviceTime]);
 pub const PERCENTAGE: Column = Column::percent(
     "Percentage (%)",
@@ -147,50 +147,47 @@ pub const SHARE_OF_KERNEL_TIME: Column =
     Column::percent("Percentage (%)", "Share of the kernel time of all rows.")
         .with_role(Role::Headline)
         .showing(&[Figure::SumsOfDeviceTime]);
-pub const CUMULATIVE: Column =
-    Column::percent("Cumulative Percentage (%)", "Sum of Percentage (%) over this row and all above it.")
-        .with_role(Role::Headline)
-        .showing(&[Figure::SumsOfDeviceTime]);
+pub const CUMULATIVE: Column = Column::percent("Cumulative Percentage (%)", "Running sum of Percentage (%).")
+    .with_role(Role::Headline)
+    .showing(&[Figure::SumsOfDeviceTime]);
 
 pub const TIME_TYPE: Column = Column::text(
     "type",
-    "Kind of time: computation_time (compute kernels and fills), exposed_comm_time (communication without computation), exposed_memcpy_time (copies without computation or communication), busy_time (anything runs), idle_time (nothing runs; with a threshold for micro idle time split into micro_idle_time below it and macro_idle_time from it on), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, exposed or not). Computation, exposed communication, exposed copies and idle add up to the total.",
+    "Kind of time: computation_time (compute kernels and fills), exposed_comm_time (communication without computation), exposed_memcpy_time (copies without computation or communication), busy_time (any activity), idle_time (no activity; with a micro idle threshold, gaps below it are micro_idle_time, others macro_idle_time), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, exposed or not). Computation, exposed communication, exposed copies and idle add up to the total.",
 );
-pub const TIME_MS: Column = Column::milliseconds(
-    "time ms",
-    "Length of the union of these spans, over all devices of the trace together.",
-);
+pub const TIME_MS: Column =
+    Column::milliseconds("time ms", "Union of these spans across all devices of the trace.");
 pub const TIME_SHARE: Column = Column::percent("percent", "time ms as a share of total_time.");
 pub const HOST_US: Column = Column::microseconds(
     "host_us",
-    "Host time in the operators themselves, summed over calls: their durations less those of the operators directly inside them on the same thread.",
+    "Host self time of the operators, summed over calls: their durations minus those of their direct children on the same thread.",
 ).showing(&[Figure::HostTimes])
 .with_role(Role::Headline);
 pub const EX_UID: Column =
     Column::identifier("ex_UID", "Index of the first of these calls in the trace's event list.");
-pub const OPERATION_COUNT: Column = Column::count("operation_count", "Calls of the row.");
+pub const OPERATION_COUNT: Column = Column::count("operation_count", "Number of calls.");
 pub const DIRECT_US: Statistics = statistics!(
     "total_direct_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the direct kernel time in µs",
-    "the union of the spans of kernels that a call launched itself"
+    "the union of spans of the kernels launched by a call itself"
 )
 .showing(&[Figure::SumsOfDeviceTime]);
 pub const DIRECT_US_SUM: Column =
-    Column::microseconds("total_direct_kernel_time_sum", "Sum over calls of the direct kernel time in µs.")
+    Column::microseconds("total_direct_kernel_time_sum", "Direct kernel time in µs, summed over calls.")
         .with_role(Role::Headline)
         .showing(&[Figure::SumsOfDeviceTime]);
 pub const SUBTREE_US: Statistics = statistics!(
     "total_subtree_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the subtree kernel time in µs",
-    "the union of the spans of all kernels below a call"
+    "the union of spans of all kernels below a call"
 )
 .showing(&[Figure::SumsOfDeviceTime]);
 pub const SUBTREE_US_SUM: Column =
-    Column::microseconds("total_subtree_kernel_time_sum", "Sum over calls of the subtree kernel time in µs.")
+    Column::microseconds("total_subtree_kernel_time_sum", "Subtree kernel time in µs, summed over calls.")
         .showing(&[Figure::SumsOfDeviceTime]);
-pub const NAME_COUNT: Column = Column::count("name_count", "Calls of the row.");
+pub const NAME_COUNT: Column = Column::count("name_count", "Number of calls.");
 /// The arguments of the first call of a row.
 pub const ARGUMENTS_OF_FIRST: [Column; 4] = [
     INPUT_DIMS.named("Input Dims_first"),
@@ -205,11 +202,11 @@ pub mod kernels {
 
     pub const PARENT_CATEGORY: Column = Column::text(
         "Parent op category",
-        "Kind of work of the kernel for its operator, as in operator sheets; empty for kernels without a launch in the trace.",
+        "Category of the kernel's operator, as in operator sheets; empty for kernels without a launch in the trace.",
     )
     .with_role(Role::Detail)
     .distinguishing();
-    pub const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as the profiler names it.");
+    pub const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as named by the profiler.");
     pub const DURATION_COUNT: Column = Column::count("Kernel duration (µs)_count", "Number of kernels.")
         .showing(&[Figure::SumsOfDeviceTime]);
     pub const DURATION_SUM: Column =
@@ -259,11 +256,11 @@ pub mod rocprof_kernels {
 pub mod hlo {
     use super::Column;
 
-    pub const OP_NAME: Column = Column::text("HLO op name", "Name of the operation.");
-    pub const OCCURRENCES: Column = Column::count("#Occurrences", "Executions on all cores.");
+    pub const OP_NAME: Column = Column::text("HLO op name", "Operation name.");
+    pub const OCCURRENCES: Column = Column::count("#Occurrences", "Number of executions on all cores.");
     pub const SELF_TIME: Column = Column::microseconds(
         "Total self time (us)",
-        "Time of all executions, less that of operations inside them.",
+        "Self time: time of all executions minus nested operations.",
     );
 }
 
@@ -273,19 +270,17 @@ pub mod tenstorrent {
 
     pub const GROUP: Column = Column::text(
         "Op Code",
-        "Group: operation (if grouped by memory, with buffer and layout of its first input) or category.",
+        "Group: operation (with buffer and layout of its first input if grouped by memory) or category.",
     );
     pub const TIME_SUM: Column =
         Column::microseconds("Device Time Sum", "Sum of device times in µs; host operations have none.")
             .with_role(Role::Headline);
     pub const COUNT: Column = Column::count("Op Count", "Number of operations.");
-    pub const OP: Column = Column::text(
-        "OP Code",
-        "Operation with the sizes that it computes: M x K x N, then b={…} for the batch.",
-    );
+    pub const OP: Column =
+        Column::text("OP Code", "Operation with its dimensions: M x K x N, then b={…} for the batch.");
     pub const TIME: Column = Column::microseconds(
         "Device Time",
-        "Time on the device in µs; for several devices the longest, for a collective their mean; empty if the profiler's figure cannot be right.",
+        "Device time in µs; for several devices the longest, for a collective the mean; empty if the profiler's figure is implausible.",
     )
     .with_role(Role::Headline);
 }
@@ -294,15 +289,17 @@ pub mod tenstorrent {
 pub mod collectives {
     use super::{Column, ColumnKind, Figure, Role, Unit};
 
-    pub const NAME: Column =
-        Column::text("Collective name", "Collective, such as allreduce; for custom kernels by their name.");
+    pub const NAME: Column = Column::text(
+        "Collective name",
+        "Collective, such as allreduce; for custom kernels, from the kernel name.",
+    );
     pub const GROUP: Column = Column::text(
                 "Process Group Name",
-                "Process group; if unnamed, all if the trace names none anywhere and uses one stream, else Unknown_Group.",
+                "Process group; if unnamed, all if the trace names no groups and uses one stream, else Unknown_Group.",
             ).with_role(Role::Detail).distinguishing();
     pub const DURATION_SUM: Column = Column::microseconds(
         "dur_sum",
-        "Sum of durations in µs, of kernels or of what timed says, including waits for other ranks.",
+        "Sum of durations in µs of kernels, or of the calls given in timed, including waits for other ranks.",
     )
     .showing(&[Figure::SumsOfDeviceTime])
     .with_role(Role::Headline);
@@ -315,7 +312,7 @@ pub mod collectives {
     pub const BUS_BANDWIDTH: Column = Column::new(
         "bus bandwidth (GB/s)",
         ColumnKind::Number(Unit::GigabytesPerSecond),
-        "Algorithm bandwidth times the share that crosses a link, comparable with link speeds: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md).",
+        "Algorithm bandwidth × share that crosses a link, comparable with link speeds: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md).",
     )
     .per("collective");
     pub const BUS_BANDWIDTH_MAX: Column = BUS_BANDWIDTH
@@ -330,27 +327,26 @@ pub mod job {
 
     pub const WAITING: Column = Column::milliseconds(
                 "waiting (ms)",
-                "Time in collectives until the last rank entered: part of communication (ms) that no faster link would shorten.",
+                "Time in collectives until the last rank entered: part of communication (ms) that a faster link would not shorten.",
             )
             .with_role(Role::Headline);
     pub const EXCHANGE: Column = Column::milliseconds(
         "exchange (ms)",
-        "Sum over collectives of the shortest duration on a rank: the exchange itself.",
+        "Sum over collectives of the shortest duration on any rank: the exchange itself.",
     )
     .with_role(Role::Headline);
-    pub const BUSY: Column = Column::milliseconds("busy (ms)", "Time in which the device did anything.");
-    pub const COMPUTATION: Column =
-        Column::milliseconds("computation (ms)", "Time in which the device computed.");
+    pub const BUSY: Column = Column::milliseconds("busy (ms)", "Device busy time.");
+    pub const COMPUTATION: Column = Column::milliseconds("computation (ms)", "Computation time.");
     pub const COMMUNICATION: Column =
         Column::milliseconds("communication (ms)", "Communication time, including waits.");
     pub const EXPOSED_COMMUNICATION: Column =
         Column::milliseconds("exposed communication (ms)", "Communication time without computation.");
-    pub const IDLE: Column = Column::milliseconds("idle (ms)", "Time in which the device did nothing.");
+    pub const IDLE: Column = Column::milliseconds("idle (ms)", "Device idle time.");
 }
 
 pub const WAITED_FOR: Column = Column::text(
     "waited_for",
-    "Host call, or event of the other stream; for host_wait with reason other the operator, else the call, that launched late.",
+    "Host call, or event of the other stream; for host_wait with reason other, the operator (else the call) that launched late.",
 );
 
 /// What ran beside a call on other streams; in sheets of overlap only.
@@ -359,21 +355,21 @@ pub mod overlap {
 
     pub const NAMES: Column = Column::nested(
         "overlapping_kernel_names",
-        "Kernels of other operators that ran concurrently on another stream for at least 1 µs, by start; empty if none; in overlap sheets only.",
+        "Kernels of other operators that ran concurrently on another stream for at least 1 µs, by start time; empty if none; in overlap sheets only.",
     ).with_role(Role::Detail);
     pub const DETAILS: Column = Column::nested(
         "overlapping_kernels_details_summary",
-        "Overlapping kernels with the mean share of the call's run time that each ran beside, and their durations over calls in µs; in overlap sheets only.",
+        "Overlapping kernels with the mean share of the call's run time overlapped by each, and their durations over calls in µs; in overlap sheets only.",
     );
     pub const DETAILS_SHORT: Column = Column::nested(
         "trunc_overlapping_kernels_details",
-        "The same in short: names cut at 64 characters, stream, and mean to 0.01 µs; in overlap sheets only.",
+        "Abridged: names truncated to 64 characters, stream, and mean to 0.01 µs; in overlap sheets only.",
     );
     pub const SHARE: Statistics = statistics!(
         "overlap_pct",
         ColumnKind::Number(Unit::One),
         "the overlap",
-        "time that something ran beside each kernel, summed and divided by the union of the call's kernels; 1 is full overlap, and kernels of a call that overlap each other can exceed it"
+        "overlapped time of each kernel, summed and divided by the union of the call's kernels; 1 is full overlap, more is possible if a call's own kernels overlap"
     )
     .showing(&[Figure::Unified, Figure::Overlap, Figure::SumsOfDeviceTime]);
     /// To hundredths.

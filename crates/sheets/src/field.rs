@@ -268,7 +268,7 @@ macro_rules! statistics {
                     $one,
                     "s of ",
                     $figure,
-                    "; empty for one ",
+                    "; empty for a single ",
                     $one,
                     "."
                 ),
@@ -278,14 +278,14 @@ macro_rules! statistics {
             min: $crate::Column::new(
                 concat!($name, "_min"),
                 $kind,
-                concat!("Smallest value over ", $one, "s of ", $figure, "."),
+                concat!("Minimum over ", $one, "s of ", $figure, "."),
             )
             .spread_of(concat!($name, "_mean"))
             .per($one),
             max: $crate::Column::new(
                 concat!($name, "_max"),
                 $kind,
-                concat!("Largest value over ", $one, "s of ", $figure, "."),
+                concat!("Maximum over ", $one, "s of ", $figure, "."),
             )
             .spread_of(concat!($name, "_mean"))
             .per($one),

@@ -122,20 +122,21 @@ fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, 
     )
 }
 
-const STATUS: Column = Column::text("status", "both, gone (only in A, the first run) or new (only in B).")
-    .with_role(Role::Headline);
+const STATUS: Column =
+    Column::text("status", "both (in both runs), gone (only in A, the first run) or new (only in B).")
+        .with_role(Role::Headline);
 const TIME: Column = Column::microseconds(
     "time_us…",
-    "Time in the run that the header names, A first; time_us_per_step if divided by the run's steps, time_us_per_call if the recordings are cut differently.",
+    "Time in the run named in the header, A first; time_us_per_step if divided by the run's steps, time_us_per_call if the recordings cover different amounts of work.",
 )
 .with_role(Role::Headline);
-const DELTA: Column = Column::microseconds("delta_us", "Time of B less time of A: above 0, B takes longer.")
+const DELTA: Column = Column::microseconds("delta_us", "Time of B minus time of A: above 0, B takes longer.")
     .with_role(Role::Headline)
     .judged(Verdict::LessIsBetter);
 const SPEEDUP: Column = Column::new(
     "speedup",
     ColumnKind::Number(Unit::One),
-    "Time of A over time of B: above 1, B is faster; empty if one of them lacks it.",
+    "Time of A / time of B: above 1, B is faster; empty if either run lacks it.",
 )
 .with_role(Role::Headline)
 .judged(Verdict::AboveOneIsBetter);
@@ -153,17 +154,16 @@ const SHARE: Column = Column::percent(
     "share_of_gap",
     "delta_us as a share of the sum over all rows, in percent; may be below 0 or above 100.",
 );
-const CUMULATIVE: Column =
-    Column::percent("cumulative_share", "Sum of share_of_gap over this row and all above it, in percent.");
+const CUMULATIVE: Column = Column::percent("cumulative_share", "Running sum of share_of_gap, in percent.");
 const CALLS: Column = Column::new(
     "calls…",
     ColumnKind::Number(Unit::One),
-    "Calls in the run that the header names; calls_per_step if divided by the run's steps.",
+    "Number of calls in the run named in the header; calls_per_step if divided by the run's steps.",
 );
-const MEAN: Column = Column::microseconds("mean_us…", "Mean time per call: time over calls.").per("call");
+const MEAN: Column = Column::microseconds("mean_us…", "Mean time per call.").per("call");
 const STD: Column = Column::microseconds(
     "std_us…",
-    "Sample standard deviation (n − 1) of the time per call, pooled over the report's rows with this key.",
+    "Sample standard deviation (n − 1) of the time per call, pooled over report rows with this key.",
 )
 .spread_of(MEAN.name)
 .per("call");
@@ -174,18 +174,18 @@ const MAX: Column =
 const TFLOPS: Column = Column::new(
     "TFLOPS/s_mean…",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
-    "Mean over calls of the achieved rate in units of 1e12 floating-point operations per second.",
+    "Mean over calls of the achieved rate in TFLOP/s.",
 )
 .per("call");
 const TERABYTES: Column = Column::new(
     "TB/s_mean…",
     ColumnKind::Number(Unit::TerabytesPerSecond),
-    "Mean over calls of the achieved bandwidth in units of 1e12 bytes per second.",
+    "Mean over calls of the achieved bandwidth in TB/s (10¹² bytes).",
 )
 .per("call");
 const MATCH: Column = Column::text(
     "match",
-    "Empty if the keys are equal; else why the rows match: operators that do the same work under other names, or keys that differ in strides alone.",
+    "Empty if the keys are equal; else why the rows match: operators that do the same work under different names, or keys that differ only in strides.",
 )
 .with_role(Role::Detail);
 
@@ -260,18 +260,17 @@ fn of_both(
 
 /// The steps from the time of A to that of B.
 fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
-    const PART: Column = Column::text("part", "A whole run, or a part of it that differs.");
+    const PART: Column = Column::text("part", "A complete run, or a part of it that differs.");
     const WHOLE: Column =
-        Column::milliseconds("whole_ms", "Time of a run, per step if the steps of both are known.");
+        Column::milliseconds("whole_ms", "Time of a run, per step if both step counts are known.");
     const CHANGE: Column = Column::milliseconds(
         "delta_ms",
-        "Time of B less time of A in the part; the parts add up to the difference of the wholes.",
+        "Time of B minus time of A in the part; the parts add up to the total difference.",
     )
     .with_role(Role::Headline)
     .judged(Verdict::LessIsBetter);
     const BASE: Column =
-        Column::milliseconds("base_ms", "Position of the step in the chart: the lower of its two ends.")
-            .with_role(Role::Detail);
+        Column::milliseconds("base_ms", "Lower end of the step in the chart.").with_role(Role::Detail);
     const RISE: Column = Column::milliseconds("slower_ms", "delta_ms if above 0.").with_role(Role::Detail);
     const FALL: Column = Column::milliseconds("faster_ms", "−delta_ms if below 0.").with_role(Role::Detail);
     let ms = |us: f64| us / 1e3;
@@ -288,7 +287,7 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
     let shape = ChartShape::Waterfall { base: BASE.name, rise: RISE.name, fall: FALL.name };
     Sheet::new(
         format!("{TIME_CHANGE}{suffix}"),
-        "From the time of A to that of B, part by part: computation by kind of work, exposed communication and copies, and idle time.",
+        "From A's time to B's, part by part: computation by category, exposed communication and copies, and idle time.",
         fields,
         waterfall,
     )

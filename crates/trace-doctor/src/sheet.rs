@@ -10,33 +10,33 @@ use crate::finding::Finding;
 #[must_use]
 pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
     let fields = [
-        Column::text("rule", "Code of the rule: F file, R what was recorded, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
+        Column::text("rule", "Code of the rule: F file, R recorded content, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
             .field_in(|_: &TimeUnit, finding: &&Finding| finding.rule.id.into()),
         Column::text(
             "severity",
             "error: figures are wrong. warning: some figures are unreliable. note: sheets are empty or partial. info: good to know.",
         )
         .field_in(|_, finding: &&Finding| finding.severity.as_str().into()),
-        Column::text("finding", "What is wrong with the recording.")
+        Column::text("finding", "Problem with the recording.")
             .field_in(|_, finding: &&Finding| finding.text.as_str().into()),
-        Column::text("remedy", "What to do about it.").field_in(|_, finding: &&Finding| finding.remedy.into()),
-        Column::names("spoils", "Sheets and figures that it makes unreliable or missing.").field_in(
+        Column::text("remedy", "Remedy.").field_in(|_, finding: &&Finding| finding.remedy.into()),
+        Column::names("spoils", "Affected sheets and figures, unreliable or missing.").field_in(
             |_, finding: &&Finding| {
                 let names = finding.rule.spoils().map(|name| sheets::Nested::Text(name.to_owned()));
                 sheets::Nested::List(names.collect()).into()
             },
         ),
-        Column::count("count", "Events, ids or calls affected.")
+        Column::count("count", "Number of affected events, ids or calls.")
             .field_in(|_, finding: &&Finding| finding.count.into()),
-        Column::count("of", "Out of how many.")
+        Column::count("of", "Total number of such events, ids or calls.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.of.into()),
-        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Time affected, if the rule measures one.")
+        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Affected time, if measured by the rule.")
             .with_role(Role::Detail)
             .field_in(|unit: &TimeUnit, finding: &&Finding| {
                 finding.time.map(|time| unit.to_milliseconds(time)).into()
             }),
-        Column::count("guarded", "Cases that look alike but have a harmless explanation.")
+        Column::count("guarded", "Number of similar cases with a harmless explanation.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.guarded.into()),
         Column::identifier("first_UID", "Index of the earliest affected event in the file's event list.")

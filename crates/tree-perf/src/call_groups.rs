@@ -282,14 +282,14 @@ pub(crate) fn call_stack_fields<'a, R: GroupRow>() -> [Field<CallTable<'a>, R>; 
     [
         Column::text(
             "entry_point",
-            "Python function through which the program reached the operator; present if call stacks are requested.",
+            "Python function from which the program called the operator; present if call stacks are requested.",
         )
         .field_in(move |table: &CallTable<'_>, row: &R| {
             entry_point(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()
         }),
         Column::nested(
             "call_stack_full",
-            "Frames from the outermost to the operator, of the first of these calls; present if call stacks are requested.",
+            "Call stack of the first of these calls, from the outermost frame to the operator; present if call stacks are requested.",
         ).showing(&[Figure::CallStacks])
         .field_in(move |table: &CallTable<'_>, row: &R| {
             call_stack(table.analysis.tree(), row.group().first(), &kernels(table, row)).into()

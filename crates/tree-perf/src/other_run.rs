@@ -122,24 +122,24 @@ pub(crate) fn other_run_fields<C, R>(
             }),
         Column::microseconds(
             "delta_us",
-            "How much longer the other run (B) takes for the row's work: above 0, it is slower. Work shared by several rows is split by their kernel time, so the column adds up with work found only in B (diff_units).",
+            "Extra time of the other run (B) for the row's work: above 0, it is slower. Work shared by several rows is split by their kernel time, so the column and the work found only in B (diff_units) add up to the total difference.",
         )
         .with_role(Role::Headline)
         .field(move |row: &R| {
             let [here, other] = times(row).shares_us;
             times(row).if_any(other - here).into()
         }),
-        Column::count("units_in_b", "Units of difference of the row's work that the other run (B) also has.")
+        Column::count("units_in_b", "Number of the row's difference units that the other run (B) also has.")
             .field(move |row: &R| times(row).if_any(times(row).count_in_other()).into()),
-        Column::text("units", "Numbers of the row's units of difference, as in diff_stats.")
+        Column::text("units", "IDs of the row's difference units, as in diff_stats.")
             .with_role(Role::Provenance)
             .field(move |row: &R| times(row).joined(|work| work.number.to_string()).into()),
         Column::text("unit_names", "Names of these units.")
             .with_role(Role::Provenance)
             .field(move |row: &R| times(row).joined(|work| work.name.clone()).into()),
-        Column::microseconds("unit_time_a_us", "The row's part of these units' time here (A).")
+        Column::microseconds("unit_time_a_us", "The row's share of these units' time here (A).")
             .field(move |row: &R| times(row).if_any(times(row).shares_us[0]).into()),
-        Column::microseconds("unit_time_b_us", "The row's part of these units' time in the other run (B).")
+        Column::microseconds("unit_time_b_us", "The row's share of these units' time in the other run (B).")
             .field(move |row: &R| times(row).if_any(times(row).shares_us[1]).into()),
     ];
     let of_reference = [
@@ -153,23 +153,23 @@ pub(crate) fn other_run_fields<C, R>(
         }),
         Column::microseconds(
             "delta_us (trace2 - trace1)",
-            "Time of the row's work in trace 2 less the row's kernel time.",
+            "Time of the row's work in trace 2 minus the row's kernel time.",
         )
         .field(move |row: &R| times(row).if_any(times(row).total_us(1) - times(row).row_us).into()),
-        Column::count("lca_count_trace2", "Units of difference of the row's work that trace 2 also has.")
+        Column::count("lca_count_trace2", "Number of the row's difference units that trace 2 also has.")
             .field(move |row: &R| times(row).if_any(times(row).count_in_other()).into()),
-        Column::text("lca_id", "Numbers of the row's units of difference.")
+        Column::text("lca_id", "IDs of the row's difference units.")
             .field(move |row: &R| times(row).joined(|work| work.number.to_string()).into()),
         Column::text("lca_name", "Names of these units.")
             .field(move |row: &R| times(row).joined(|work| work.name.clone()).into()),
         Column::microseconds(
             "lca_total_kernel_time_trace1_us",
-            "Time of these units in trace 1; in full in each row with work of them.",
+            "Time of these units in trace 1, in full in each row with any of their work.",
         )
         .field(move |row: &R| times(row).if_any(times(row).total_us(0)).into()),
         Column::microseconds(
             "lca_total_kernel_time_trace2_us",
-            "Time of these units in trace 2; in full in each row with work of them.",
+            "Time of these units in trace 2, in full in each row with any of their work.",
         )
         .field(move |row: &R| times(row).if_any(times(row).total_us(1)).into()),
     ];

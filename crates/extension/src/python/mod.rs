@@ -334,7 +334,7 @@ fn column(header: String, cells: &[Json]) -> Result<TableColumn, String> {
         }
     };
     let cells: Vec<Cell<'static>> = values.iter().map(cell).collect();
-    Ok(TableColumn::named(header, Column::new("", kind, "A column of the extension."), cells))
+    Ok(TableColumn::named(header, Column::new("", kind, "Column from an extension."), cells))
 }
 
 impl AnalysisExtension for PythonFile {

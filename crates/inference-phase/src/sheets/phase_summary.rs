@@ -8,11 +8,11 @@ use crate::step::Phase;
 
 const PHASE: Column = Column::text(
     "phase",
-    "Prefill, Decode, Mixed (both in one step) or Unknown (the trace does not say); with a TraceLens method, Mixed also means undecided.",
+    "Prefill, Decode, Mixed (both in one step) or Unknown (not recorded); with a TraceLens method, Mixed also means undecided.",
 );
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
-    "Direct device time of operators; adds up to that of ops_summary. Communication kernels are left out.",
+    "Direct device time of operators; adds up to the total of ops_summary. Excludes communication kernels.",
 )
 .showing(&[Figure::SumsOfDeviceTime])
 .with_role(Role::Headline);
@@ -44,24 +44,24 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         PHASE.field(|row: &&PhaseStatistics| row.phase.as_str().into()),
         Column::count(
             "steps",
-            "Engine steps; empty for methods that label single operators.",
+            "Number of engine steps; empty for methods that label single operators.",
         ).field(|row: &&PhaseStatistics| row.steps.into()),
         Column::count(
             "requests",
-            "Requests of the steps, counted once per step; empty if no step states them.",
+            "Number of requests, counted once per step; empty if not recorded for any step.",
         ).field(|row: &&PhaseStatistics| row.requests.into()),
         Column::count(
             "tokens",
-            "Prompt and generated tokens that the steps process; empty if no step states them.",
+            "Number of prompt and generated tokens processed; empty if not recorded for any step.",
         ).field(|row: &&PhaseStatistics| row.tokens.into()),
         Column::count(
             "gpu_events",
-            "Kernels, copies and fills, including communication and events without a launch in the trace.",
+            "Number of kernels, copies and fills, including communication and events without a launch in the trace.",
         ).field(|row: &&PhaseStatistics| row.device_events.into()),
         KERNEL_TIME.field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.kernel_time).into()),
         Column::microseconds(
             "busy_time_us",
-            "Time in which at least one of gpu_events ran.",
+            "Time with at least one of gpu_events running.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.busy_time).into()),
         Column::percent(
             "percent_of_kernel_time",
@@ -69,26 +69,26 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
         Column::microseconds(
             "mean_step_gpu_us",
-            "Time per step in which at least one of its device events ran, mean over steps with device work.",
+            "Mean gpu_busy_us per step, over steps with device work.",
         ).per("step").field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| { let unit = summary.phases.analysis.trace().time_unit(); row.mean_step_time.map(|time| time / unit.per_microsecond() as f64).into() }),
         Column::new(
             "tokens_per_s",
             ColumnKind::Number(Unit::One),
-            "Tokens per second of device time (not elapsed time), over steps that state their tokens.",
+            "Tokens per second of device time (not elapsed time), over steps with recorded tokens.",
         ).field(|row: &&PhaseStatistics| row.tokens_per_second.into()),
         Column::text(
             "source",
-            "What determined the phase, most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labelled single operators.",
+            "Evidence for the phase, most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labeled single operators.",
         ).with_role(Role::Detail).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.source(row).into()),
         Column::new(
             "confidence",
             ColumnKind::Number(Unit::One),
-            "Certainty of the phase, 0 to 1, mean weighted by device time; empty for methods that label single operators.",
+            "Confidence in the phase, 0 to 1, weighted by device time; empty for methods that label single operators.",
         ).with_role(Role::Detail).per("step").field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(
         "phase_summary",
-        "Inference phases, one row each, with phase analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
+        "Inference phases, one row each; needs phase analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let rows: Vec<&PhaseStatistics> = phases.phases().iter().collect();

@@ -14,10 +14,10 @@ use crate::step::Phase;
 
 const NAME: Column = Column::text(
     "name",
-    "Operator as the profiler names it; a runtime call for device work launched outside any operator, such as a captured graph.",
+    "Operator, as named by the profiler; a runtime call for device work launched outside any operator, such as a captured graph.",
 );
 const TIME_MS: Column =
-    Column::milliseconds("total_direct_kernel_time_ms", "Device time within the phase of kernels that the operator launched itself: per call the union of their spans, summed over calls.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
+    Column::milliseconds("total_direct_kernel_time_ms", "Device time in the phase of kernels launched by the operator itself: union of their spans per call, summed over calls.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
 
 struct Row<'a> {
     name: &'a str,
@@ -35,16 +35,16 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
     let fields = [
         Column::text(
             "Kernel categories",
-            "Kinds of work of the launched kernels, by kernel name; with a TraceLens method those of the first call, in its terms.",
+            "Categories of the launched kernels, by kernel name; with a TraceLens method, the first call's in TraceLens terms.",
         ).with_role(Role::Detail)
         .field(|row: &Row<'_>| row.categories.iter().copied().collect::<Vec<_>>().join(", ").into()),
         NAME.field(|row: &Row<'_>| row.name.into()),
         Column::microseconds(
             "total_direct_kernel_time_sum",
-            "Device time in µs within the phase of kernels that the operator launched itself: per call the union of their spans, summed over calls.",
+            "Device time in µs in the phase of kernels launched by the operator itself: union of their spans per call, summed over calls.",
         ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field(|row: &Row<'_>| row.time_us.into()),
-        Column::count("Count", "Calls of the operator with device work in the phase.")
+        Column::count("Count", "Number of calls with device work in the phase.")
             .field(|row: &Row<'_>| row.calls.into()),
         TIME_MS.field(|row: &Row<'_>| row.time_ms.into()),
         Column::percent(
@@ -54,13 +54,13 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         .field(|row: &Row<'_>| row.share.into()),
         Column::percent(
             "Cumulative Percentage (%)",
-            "Sum of Percentage (%) over this row and all above it.",
+            "Running sum of Percentage (%).",
         ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline)
         .field(|row: &Row<'_>| row.running_share.into()),
     ];
     Sheet::new(
         name,
-        "Device time by operator within one inference phase, most time first, with phase analysis. The sheets of all phases add up to ops_summary.",
+        "Device time by operator within one inference phase, most time first; needs phase analysis. The sheets of all phases add up to ops_summary.",
         fields,
         move |phases| operators(phases, phase),
     ).with_sums_showing(&[Figure::OpsSummary])
@@ -127,7 +127,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
 pub(super) fn kernel_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     Sheet::with_context(
         name,
-        "Kernels of one inference phase by operator, name and stream, most time first, with phase analysis and the kernel summary. Communication kernels and kernels without a launch in the trace are included, copies and fills are not. TraceLens never writes this sheet, so its methods leave it out.",
+        "Kernels of one inference phase by operator, name and stream, most time first; needs phase analysis and the kernel summary. Includes communication kernels and kernels without a launch in the trace, excludes copies and fills. Not written by TraceLens, so its methods omit it.",
         KernelTable::fields("Sum as a share of the summed durations of the phase's kernels."),
         move |phases: &PhaseAnalysis<'a>| {
             let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));

@@ -28,11 +28,11 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
             .field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
     };
     let fields = [
-        Column::percent("Total %", "Share of the device time of all groups (of the device).")
+        Column::percent("Total %", "Share of the device time of all groups (on the device).")
             .with_role(Role::Headline)
             .field(|group: &StackedGroup| group.percent.into()),
         GROUP.field(|group: &StackedGroup| group.name.as_str().into()),
-        Column::identifier("Device", "The device, if devices are not merged.")
+        Column::identifier("Device", "Device, unless devices are merged.")
             .with_role(Role::Name)
             .field(|group: &StackedGroup| group.device.into()),
         TIME_SUM.field(|group: &StackedGroup| group.time_us.into()),
@@ -41,7 +41,7 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
             .with_role(Role::Detail)
             .field(|group: &StackedGroup| group.category.map(OpCategory::as_str).into()),
         flops(
-            Column::percent("Min FLOPs", "Lowest FLOPs % of the operations that have one.")
+            Column::percent("Min FLOPs", "Lowest FLOPs % among operations that have one.")
                 .spread_of(MEAN.name),
             |flops| Some(flops.min),
         ),
@@ -62,13 +62,13 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
             ),
             |flops| flops.weighted_mean,
         ),
-        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), when grouped by memory.")
+        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), if grouped by memory.")
             .with_role(Role::Detail)
             .field(|group: &StackedGroup| group.buffer.as_deref().into()),
     ];
     Sheet::new(
         "summary",
-        "Device time by operation, by operation and memory of its first input, or by category, most time first; per device if devices are not merged.",
+        "Device time by operation, by operation and its first input's memory, or by category, most time first; per device unless devices are merged.",
         fields,
         stacked,
     )
@@ -88,29 +88,29 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
         Column::text("finding", "Kind of problem.")
             .field(|(finding, ..): &Row<'_>| finding.title().into()),
-        Column::identifier("ID", "The operation, or the first of several.").with_role(Role::Name)
+        Column::identifier("ID", "Operation; the first if several.").with_role(Role::Name)
             .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
-        Column::text("OP Code", "Its name.")
+        Column::text("OP Code", "Operation name.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
-        Column::count("operations", "Operations concerned.")
+        Column::count("operations", "Number of affected operations.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
-        Column::text("Bound", "What bounds the operation; matrix products only.").with_role(Role::Detail).field(
+        Column::text("Bound", "Bound of the operation; matrix products only.").with_role(Role::Detail).field(
             |(finding, ..): &Row<'_>| match finding {
                 Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
                 _ => None::<&str>.into(),
             },
         ),
-        Column::text("advice", "What to try.").with_role(Role::Detail).distinguishing()
+        Column::text("advice", "Suggested change.").with_role(Role::Detail).distinguishing()
             .field(|(_, advice, _): &Row<'_>| advice.into()),
         Column::microseconds(
             "saving at most (µs)",
-            "Upper bound: host time; gaps less 6 µs each; time of a product × (1 − the higher of DRAM % and FLOPs % / 100). Items for one operation share it.",
+            "Upper bound: host time; gaps minus 6 µs each; matrix product time × (1 − max(DRAM %, FLOPs %) / 100). Items for the same operation share it.",
         ).with_role(Role::Headline)
         .field(|(finding, ..): &Row<'_>| finding.at_most_us().into()),
     ];
     Sheet::new(
         "advice",
-        "Suggested changes, one row per item; an item about several operations names the first.",
+        "Suggested changes, one row per item; an item for several operations shows the first.",
         fields,
         |report: &'a MetalReport| {
             let rows = |finding: Finding| {
@@ -130,22 +130,22 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
 /// How busy each device was.
 fn devices<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::identifier("Device", "The device.").with_role(Role::Name)
+        Column::identifier("Device", "Device.").with_role(Role::Name)
             .field(|load: &DeviceLoad| load.device.into()),
-        Column::count("Op Count", "Its operations.")
+        Column::count("Op Count", "Number of operations on the device.")
             .field(|load: &DeviceLoad| load.count.into()),
-        Column::microseconds("Device Time Sum", "Sum of their times in µs, overlaps counted twice.")
+        Column::microseconds("Device Time Sum", "Sum of operation times in µs, overlaps counted twice.")
             .field(|load: &DeviceLoad| load.time_us.into()),
-        Column::microseconds("Gap Sum", "Sum of the gaps before them in µs, without the first one's.")
+        Column::microseconds("Gap Sum", "Sum of the gaps before operations in µs, excluding the first gap.")
             .field(|load: &DeviceLoad| load.gap_us.into()),
         Column::microseconds(
             "Busy Time",
-            "Time in µs in which at least one ran: the union of firmware cycles, divided by the clock; empty without cycles.",
+            "Time in µs with at least one operation running: union of firmware cycles divided by the clock; empty without cycles.",
         )
         .field(|load: &DeviceLoad| load.busy_us.into()),
         Column::microseconds(
             "Idle Time",
-            "Time in µs between the first and the last operation in which none ran; empty without cycles.",
+            "Idle time in µs between the first and the last operation; empty without cycles.",
         )
         .field(|load: &DeviceLoad| load.idle_us.into()),
         Column::new(
@@ -157,7 +157,7 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
     ];
     Sheet::new(
         "devices",
-        "Work of each device in the rows shown; merged operations count for each of their devices.",
+        "Work per device in the rows shown; merged operations count for each of their devices.",
         fields,
         device_loads,
     )
@@ -168,15 +168,14 @@ const MEAN_TIME: Column = Column::microseconds("Mean Time", "Mean time in µs.")
 /// How evenly devices shared the work.
 fn imbalance<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
-        Column::identifier("ID", "Line of the shown row in the profiler's file.")
-            .with_role(Role::Name)
-            .field_in(|report: &&MetalReport, one: &OpImbalance| {
-                report.ops.get(one.op).map(|op| op.id).into()
-            }),
-        Column::text("OP Code", "The operation.").field_in(|report: &&MetalReport, one: &OpImbalance| {
+        Column::identifier("ID", "Line of this row in the profiler's file.").with_role(Role::Name).field_in(
+            |report: &&MetalReport, one: &OpImbalance| report.ops.get(one.op).map(|op| op.id).into(),
+        ),
+        Column::text("OP Code", "Operation.").field_in(|report: &&MetalReport, one: &OpImbalance| {
             report.ops.get(one.op).map(|op| op.label.as_str()).into()
         }),
-        Column::count("Devices", "Devices with a time.").field(|one: &OpImbalance| one.devices.into()),
+        Column::count("Devices", "Number of devices with a time.")
+            .field(|one: &OpImbalance| one.devices.into()),
         Column::microseconds("Min Time", "Shortest time in µs.")
             .spread_of(MEAN_TIME.name)
             .per("device")
@@ -186,7 +185,7 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
             .spread_of(MEAN_TIME.name)
             .per("device")
             .field(|one: &OpImbalance| one.max_us.into()),
-        Column::identifier("Slowest Device", "Device that took longest.")
+        Column::identifier("Slowest Device", "Device with the longest time.")
             .with_role(Role::Detail)
             .field(|one: &OpImbalance| one.slowest.into()),
         Column::percent("Imbalance %", "Excess of the slowest device over the mean: (max / mean − 1) × 100.")
@@ -194,7 +193,7 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
     ];
     Sheet::with_context(
         "imbalance",
-        "Operations that ran on several devices, in order, with the spread of their times.",
+        "Operations that ran on several devices, in execution order, with the spread of their times.",
         fields,
         |report: &'a MetalReport| {
             let rows = imbalances(report);

@@ -16,12 +16,11 @@ pub(crate) const INPUT_0_DATATYPE: Column =
     Column::text("Input 0 Datatype", "Datatype of input 0.").with_role(Role::Detail);
 pub(crate) const INPUT_1_DATATYPE: Column =
     Column::text("Input 1 Datatype", "Datatype of input 1.").with_role(Role::Detail);
-pub(crate) const CALL_COUNT: Column =
-    Column::identifier("Global Call Count", "Call number times 1024, plus the device.");
+pub(crate) const CALL_COUNT: Column = Column::identifier("Global Call Count", "Call number × 1024 + device.");
 pub(crate) const ADVICE: Column =
     Column::text("Advice", "Suggestions, separated by •.").with_role(Role::Detail);
 pub(crate) const RAW_OP_CODE: Column =
-    Column::text("Raw OP Code", "Operation as the profiler names it.").with_role(Role::Provenance);
+    Column::text("Raw OP Code", "Operation, as named by the profiler.").with_role(Role::Provenance);
 
 /// An operation and its row of the profiler's file.
 type Row<'a> = (&'a Op, &'a OpRow);
@@ -29,7 +28,7 @@ type Row<'a> = (&'a Op, &'a OpRow);
 pub(crate) fn sheet<'a>() -> Sheet<'a, MetalReport> {
     Sheet::with_context(
         "ops",
-        "Operations in order, one row each.",
+        "Operations in execution order, one row each.",
         columns_of_tt_perf_report().into_iter().chain(own_columns()),
         |report: &'a MetalReport| {
             let row = |op: &'a Op| Some((op, report.table.rows.get(op.row as usize)?));
@@ -43,20 +42,20 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     [
         Column::identifier(
         "ID",
-        "Line of the operation in the profiler's file (the header is line 1); lines of a second file continue the count.",
+        "Line of the operation in the profiler's file (the header is line 1); numbering continues in a second file.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.id.into()),
         Column::percent(
         "Total %",
-        "Device time and gap as a share of all rows: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
+        "Share of all rows' device time and gaps: (Device Time + Op-to-Op Gap) / (sum of both) × 100.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.total_percent.into()),
         Column::text(
         "Bound",
-        "What bounds the operation: DRAM or FLOP (at least 65 % of the chip's), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
+        "Bound of the operation: DRAM or FLOP (at least 65 % of the chip's peak), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
         OP.field(|(op, _): &Row<'_>| op_code(op).into()),
         Column::identifier(
         "Device",
-        "Device of the row; for merged devices, the one whose figures are shown.",
+        "Device; for merged devices, the one whose figures are shown.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.device.into()),
         TIME.field(|(op, _): &Row<'_>| op.device_time_us.into()),
         Column::microseconds(
@@ -65,25 +64,25 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.gap_us.into()),
         Column::count(
         "Cores",
-        "Cores that it ran on; for DRAM-sharded products, those that feed from the DRAM banks.",
+        "Number of cores used; for DRAM-sharded products, of cores fed from the DRAM banks.",
     ).field(|(op, _): &Row<'_>| op.cores.into()),
         Column::new(
         "DRAM",
         ColumnKind::Number(Unit::GigabytesPerSecond),
-        "Rate in 1e9 bytes per second: inputs and outputs in DRAM (for matrix products inputs 0 and 1 and output 0), each once, with padding, over device time.",
+        "Rate in GB/s (10⁹ bytes): inputs and outputs in DRAM (for matrix products inputs 0 and 1 and output 0), each counted once with padding, divided by device time.",
     ).field(|(op, _): &Row<'_>| op.dram_gb_per_s.into()),
         Column::percent(
         "DRAM %",
-        "DRAM over the chip's peak bandwidth.",
+        "DRAM as a share of the chip's peak bandwidth.",
     ).field(|(op, _): &Row<'_>| op.dram_percent.into()),
         Column::new(
         "FLOPs",
         ColumnKind::Number(Unit::TeraflopsPerSecond),
-        "Rate in 1e12 operations per second: 2·M·K·N·batch over device time.",
+        "Rate in TFLOP/s: 2·M·K·N·batch / device time.",
     ).field(|(op, _): &Row<'_>| op.tflop_per_s.into()),
         Column::percent(
         "FLOPs %",
-        "FLOPs over the peak of the operation's cores at its math fidelity.",
+        "FLOPs as a share of the cores' peak at the operation's math fidelity.",
     ).field(|(op, _): &Row<'_>| op.flops_percent.into()),
         Column::text("Math Fidelity", "Math fidelity and datatypes: inputs => output.").with_role(Role::Detail).field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
         OUTPUT_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.outputs(row).first())),
@@ -91,7 +90,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         INPUT_1_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.inputs(row).get(1))),
         Column::flag(
         "DRAM Sharded",
-        "Whether weights are spread over the DRAM banks.",
+        "Whether weights are sharded across DRAM banks.",
     ).field(|(op, _): &Row<'_>| op.dram_sharded.into()),
         Column::text(
         "Input 0 Memory",
@@ -101,11 +100,11 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         Column::count("Output Subblock H", "out_subblock_h of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_h.into()),
         Column::count("Output Subblock W", "out_subblock_w of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_w.into()),
         CALL_COUNT.field(|(_, row): &Row<'_>| row.global_call_count.into()),
-        Column::text("Sub Device ID", "Part of the device that the operation was confined to.").with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
-        Column::count("Available Cores", "Cores that the operation could have used.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.available_cores.into()),
+        Column::text("Sub Device ID", "Sub-device to which the operation was confined.").with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| match row.sub_device { SubDevice::None => Cell::Missing, SubDevice::Number(number) => number.to_string().into(), SubDevice::Text(text) => known(report.table.text(text)).into(), }),
+        Column::count("Available Cores", "Number of cores available to the operation.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.available_cores.into()),
         Column::text(
         "Op Category",
-        "Compute, CCL (communication of devices), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
+        "Compute, CCL (inter-device communication), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
     ).with_role(Role::Detail).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
         Column::text(
         "Bound Analysis",
@@ -121,24 +120,24 @@ fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
     [
         Column::percent(
         "Device %",
-        "Device time as a share of all rows; gaps do not count.",
+        "Device time as a share of all rows, excluding gaps.",
     ).field(|(op, _): &Row<'_>| op.device_percent.into()),
-        Column::count("Merged Rows", "Rows of other devices merged into this one.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
+        Column::count("Merged Rows", "Number of other devices' rows merged into this one.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
         Column::microseconds(
         "Host Duration",
-        "Time in µs that the host spent on the call.",
+        "Host time of the call in µs.",
     ).field(|(_, row): &Row<'_>| row.host_duration_ns.map(|ns| ns / 1e3).into()),
         Column::microseconds(
         "Profiler Ideal Time",
-        "Least time in µs by the profiler's own model; empty if it has none.",
+        "Minimum time in µs by the profiler's own model; empty if not modeled.",
     ).with_role(Role::Detail).field(|(_, row): &Row<'_>| profiler_ideal_us(row).into()),
         Column::percent(
         "Profiler DRAM %",
-        "Share of the DRAM bandwidth, as given by the profiler.",
+        "Share of the DRAM bandwidth, as reported by the profiler.",
     ).with_role(Role::Detail).field(|(_, row): &Row<'_>| row.dram_util_percent.into()),
         Column::flag(
         "Above Roofline",
-        "Whether DRAM % or FLOPs % exceeds 100: the model does not fit the operation, or the chip is another one.",
+        "Whether DRAM % or FLOPs % exceeds 100: the model does not fit the operation, or the assumed chip is wrong.",
     ).field(|(op, _): &Row<'_>| exceeds(op).into()),
     ]
 }

@@ -41,37 +41,35 @@ fn sheet<'a, R: 'a>(
 }
 
 const ID: Column =
-    Column::text("collective_id", "Group, and number of the collective in it; the same for all its kernels.");
+    Column::text("collective_id", "Group and number of the collective in it; shared by all its kernels.");
 const GROUP: Column =
-    Column::text("Process Group Name", "Name that the program gave the group.").with_role(Role::Detail);
+    Column::text("Process Group Name", "Name of the group in the program.").with_role(Role::Detail);
 const RANKS: Column =
     Column::nested("Process Group Ranks", "Ranks of the group as recorded; PyTorch lists at most 30.");
 const NAME: Column = Column::text("Collective name", "Collective, such as allreduce.");
-const SIZE: Column = Column::count("Group size", "Ranks in the group.").with_role(Role::Detail);
+const SIZE: Column = Column::count("Group size", "Number of ranks in the group.").with_role(Role::Detail);
 const DTYPE: Column = Column::text("dtype", "Element type.");
 const STREAM: Column = Column::identifier("stream", "Stream of the kernel.").with_role(Role::Detail);
 const IN_ELEMENTS: Column =
-    Column::count("In msg nelems", "Input elements of the rank.").with_role(Role::Detail);
+    Column::count("In msg nelems", "Number of the rank's input elements.").with_role(Role::Detail);
 const OUT_ELEMENTS: Column =
-    Column::count("Out msg nelems", "Output elements of the rank.").with_role(Role::Detail);
-const IN_SPLIT: Column =
-    Column::nested("In split size", "Input elements for each rank, if the parts differ.");
-const OUT_SPLIT: Column =
-    Column::nested("Out split size", "Output elements from each rank, if the parts differ.");
+    Column::count("Out msg nelems", "Number of the rank's output elements.").with_role(Role::Detail);
+const IN_SPLIT: Column = Column::nested("In split size", "Input elements per rank, if split unevenly.");
+const OUT_SPLIT: Column = Column::nested("Out split size", "Output elements per rank, if split unevenly.");
 const IN_SIZE: Column = Column::new(
     "In msg size (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Input size in MiB: In msg nelems times the size of dtype.",
+    "Input size in MiB: In msg nelems × size of dtype.",
 );
 const OUT_SIZE: Column = Column::new(
     "Out msg size (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Output size in MiB: Out msg nelems times the size of dtype.",
+    "Output size in MiB: Out msg nelems × size of dtype.",
 );
 const FULL_SIZE: Column = Column::new(
     "Full msg size (MB)",
     ColumnKind::Number(Unit::Mebibytes),
-    "Size of the whole message in MiB: a rank's output for an all-gather, else its input.",
+    "Full message size in MiB: a rank's output for an all-gather, else its input.",
 );
 
 fn mib(bytes: Option<i64>) -> Option<f64> {
@@ -138,7 +136,7 @@ fn first_kernel<'a>(job: Job<'a>, members: &[Member]) -> Option<&'a Kernel> {
 const NODE: Column = Column::identifier("node_id", "Node of the rank: rank divided by devices per node.");
 const NODE_SPAN: Column = Column::text(
     "node_span",
-    "Whether the group's ranks are on one node: intra_node or inter_node; unknown without a list of ranks.",
+    "intra_node if all ranks of the group are on one node, else inter_node; unknown without a rank list.",
 )
 .with_role(Role::Detail);
 
@@ -333,7 +331,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         START_SKEW.field(|row: &R<'_>| us(row.start_skew).into()),
         Column::identifier(
             "earliest arrival rank",
-            "Rank that entered first and waited longest; empty if there are several, in TraceLens the highest of them.",
+            "Rank that entered first and waited longest; for a tie empty, in TraceLens layout the highest.",
         )
         .with_role(Role::Detail)
         .field(|row: &R<'_>| row.earliest.into()),
@@ -347,7 +345,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…",
                 ColumnKind::Number(Unit::Microseconds),
-                "Start on the common clock, duration, and wait for the last rank to enter, in µs, for each rank taking part.",
+                "Start on the common clock, duration, and wait for the last rank to enter, in µs, per participating rank.",
             ).with_role(Role::Provenance)
             .per("rank"),
             |job: &Job<'a>| {
@@ -381,24 +379,24 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
 
 const LATENCY: Column = Column::microseconds(
     "comm_latency",
-    "Shortest duration on a rank in µs: that of the rank that waited least, so the exchange itself.",
+    "Shortest duration on any rank in µs: the exchange itself, since this rank waited least.",
 );
 const TOTAL_LATENCY: Column =
     Column::milliseconds("Total comm latency (ms)", "Sum of comm_latency.").with_role(Role::Headline);
 const START_SKEW: Column =
-    Column::microseconds("skew in start time", "Latest less earliest start in µs, on the common clock.");
+    Column::microseconds("skew in start time", "Latest minus earliest start in µs, on the common clock.");
 const END_SKEW: Column =
-    Column::microseconds("skew in end time", "Latest less earliest end in µs, on the common clock.")
+    Column::microseconds("skew in end time", "Latest minus earliest end in µs, on the common clock.")
         .with_role(Role::Detail);
 const ALGORITHM_BANDWIDTH: Column = Column::new(
     "algo bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "Full msg size over comm_latency in GiB/s (2³⁰ bytes). Empty if a member's kernel is missing, as its duration may be the shortest.",
+    "Full msg size / comm_latency in GiB/s (2³⁰ bytes). Empty if a rank's kernel is missing, as its duration may be the shortest.",
 );
 const BUS_BANDWIDTH: Column = Column::new(
     "bus bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "algo bw times the share that crosses a link, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
+    "algo bw × share that crosses a link, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
 );
 
 // nccl_summary_implicit_sync
@@ -475,7 +473,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         text(NAME),
         text(DTYPE),
-        text(Column::text(IN_ELEMENTS.name, "Input elements of a rank.")),
+        text(Column::text(IN_ELEMENTS.name, "Number of a rank's input elements.")),
         GROUP.field(|class: &R<'_>| class.group.into()),
         SIZE.field(|class: &R<'_>| class.size.into()),
         FULL_SIZE.per("message").field(|class: &R<'_>| mib(class.bytes).into()),
@@ -604,13 +602,13 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             .with_role(Role::Detail)
             .field(|row: &R<'_>| row.elements.into()),
         WALL_TIME.with_role(Role::Headline).field(|row: &R<'_>| us(row.wall()).into()),
-        Column::microseconds("max_rank_dur (us)", "Longest duration on a rank.")
+        Column::microseconds("max_rank_dur (us)", "Longest duration on any rank.")
             .per("rank")
             .field(|row: &R<'_>| row.durations().max().map(us).into()),
-        Column::microseconds("min_rank_dur (us)", "Shortest duration on a rank.")
+        Column::microseconds("min_rank_dur (us)", "Shortest duration on any rank.")
             .per("rank")
             .field(|row: &R<'_>| row.durations().min().map(us).into()),
-        Column::microseconds("avg_rank_dur (us)", "Mean duration on a rank.")
+        Column::microseconds("avg_rank_dur (us)", "Mean duration over ranks.")
             .per("rank")
             .field(|row: &R<'_>| (row.mean_duration() / 1e3).into()),
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
@@ -628,7 +626,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
         START_SKEW.field(|row: &R<'_>| us(row.uneven.start_skew).into()),
         END_SKEW.field(|row: &R<'_>| us(row.uneven.end_skew).into()),
         Field::each(
-            Column::nested("rank_…", "Start, duration, sizes and parts for each rank taking part.")
+            Column::nested("rank_…", "Start, duration, sizes and splits per participating rank.")
                 .with_role(Role::Provenance),
             |job: &Job<'a>| {
                 let of_rank = |rank: u32| {
@@ -654,7 +652,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…_skew",
                 ColumnKind::Number(Unit::Microseconds),
-                "Start after the earliest and end before the latest, for each rank, in µs.",
+                "Per rank, start after the earliest and end before the latest, in µs.",
             )
             .with_role(Role::Provenance)
             .per("rank"),
@@ -686,16 +684,16 @@ const TOTAL_DATA: Column = Column::new(
     "Sum of inputs over all ranks, in MiB.",
 );
 const WALL_TIME: Column =
-    Column::microseconds("wall_time (us)", "From the earliest start to the latest end on a rank.");
+    Column::microseconds("wall_time (us)", "From the earliest start to the latest end on any rank.");
 const THROUGHPUT: Column = Column::new(
     "throughput (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "total data communicated over wall_time, in GiB/s (2³⁰ bytes).",
+    "total data communicated / wall_time, in GiB/s (2³⁰ bytes).",
 );
 const IMBALANCE: Column = Column::new(
     "size_imbalance",
     ColumnKind::Number(Unit::One),
-    "Largest share of a rank over the mean; 1 if all give the same.",
+    "Largest amount sent by a rank divided by the mean; 1 if all send the same amount.",
 );
 
 // nccl_summary_all2allv
@@ -779,7 +777,7 @@ fn summary_of_uneven<'a>() -> Sheet<'a, JobAnalysis> {
         ),
     ];
     const LONGEST: Column =
-        Column::microseconds("", "Longest duration on a rank in µs: mean and maximum over exchanges.");
+        Column::microseconds("", "Longest duration on any rank in µs: mean and maximum over exchanges.");
     let imbalance = [IMBALANCE.named("size_imbalance_mean"), IMBALANCE.named("size_imbalance_max")];
     let longest = [LONGEST.named("max_rank_dur (us)_mean"), LONGEST.named("max_rank_dur (us)_max")];
     let starts = [START_SKEW.named("skew in start time_mean"), START_SKEW.named("skew in start time_max")];
@@ -807,10 +805,10 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
     type R = Sent;
     const MIB: ColumnKind = ColumnKind::Number(Unit::Mebibytes);
     let fields: Vec<Field<Job<'a>, R>> = vec![
-        Column::identifier("src_rank", "Rank that sends.")
+        Column::identifier("src_rank", "Sending rank.")
             .with_role(Role::Name)
             .field(|sent: &R| sent.source.into()),
-        Column::identifier("dst_rank", "Rank that receives; in TraceLens its position in the group.")
+        Column::identifier("dst_rank", "Receiving rank; in TraceLens layout its position in the group.")
             .with_role(Role::Name)
             .field(|sent: &R| sent.destination.into()),
         Column::new("total_sent_MB", MIB, "Sum over the exchanges, in MiB.")
@@ -834,14 +832,14 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
 const RANK: Column = Column::identifier("rank", "Rank.").with_role(Role::Name);
 const WAITED: Column = Column::microseconds(
     "total_wait_time_us",
-    "Time that the rank waited in collectives for the last one to enter. The rank that waits least is the straggler.",
+    "Time the rank waited in collectives for the last one to enter. The straggler waits least.",
 )
 .with_role(Role::Headline);
 const LAST: Column =
-    Column::count("times_arrived_last", "Collectives that it entered last, making all others wait.");
+    Column::count("times_arrived_last", "Number of collectives it entered last, making all others wait.");
 const LAST_PERCENT: Column = Column::percent(
     "pct_arrived_last",
-    "times_arrived_last as a share of the rank's collectives; in TraceLens of those of all ranks.",
+    "times_arrived_last as a share of the rank's collectives; in TraceLens layout of all ranks' collectives.",
 );
 
 fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
@@ -859,19 +857,19 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
                 shown(job, us(rank.waiting) / rank.collectives as f64).into()
             }),
         LAST.field(|rank: &R| rank.last.into()),
-        Column::count("times_arrived_first", "Collectives that it entered first.")
+        Column::count("times_arrived_first", "Number of collectives it entered first.")
             .field(|rank: &R| rank.first.into()),
         LAST_PERCENT.field_in(move |job: &Job<'a>, rank: &R| {
             shown(job, 100.0 * rank.last as f64 / rank.of as f64).into()
         }),
         Column::count(
             "num_collectives",
-            "Collectives the rank took part in; in TraceLens those of all ranks.",
+            "Number of collectives the rank took part in; in TraceLens layout of all ranks.",
         )
         .field(|rank: &R| rank.of.into()),
         Column::microseconds(
             "total_nccl_dur_us",
-            "Sum of durations of all the rank's collective kernels, including waits.",
+            "Sum of the rank's collective kernel durations, including waits.",
         )
         .field_in(move |job: &Job<'a>, rank: &R| shown(job, us(rank.duration)).into()),
         node(|_, rank: &R| rank.rank),

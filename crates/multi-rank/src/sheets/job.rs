@@ -53,7 +53,7 @@ fn host<'a>(job: Job<'a>, recording: &Recording) -> Option<&'a str> {
 const RANK: Column = Column::identifier("rank", "Rank.").with_role(Role::Name);
 const HOST: Column = Column::text(
     "host",
-    "Host, from the name of the recording's file or folder, else from the number of devices that a process sees; empty if unknown.",
+    "Host, from the recording's file or folder name, else from the number of devices visible to a process; empty if unknown.",
 )
 .with_role(Role::Detail);
 
@@ -69,7 +69,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
         HOST.field_in(|job: &Job<'a>, &rank: &R| host(job, &job.job.recordings[rank]).into()),
         Column::text("device", "Name of the device.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.device_name.as_deref().into()),
-        time(Column::milliseconds("window (ms)", "From the start of the first to the end of the last event of the recording."), |rank| {
+        time(Column::milliseconds("window (ms)", "From the first event's start to the last event's end."), |rank| {
             rank.row.window_end_ns - rank.row.window_start_ns
         }),
         time(job::BUSY, |rank| rank.row.busy_ns),
@@ -89,30 +89,30 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             let row = &job.job.recordings[rank].row;
             percent(row.communication_ns - row.exposed_communication_ns, row.communication_ns).into()
         }),
-        Column::count("collectives", "Collectives with other ranks whose members leave together.")
+        Column::count("collectives", "Number of multi-rank collectives that all members leave simultaneously.")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].collectives.into()),
-        Column::count("last", "Collectives that the rank alone entered last, making all others wait.")
+        Column::count("last", "Number of collectives the rank alone entered last, making all others wait.")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].last.into()),
         Column::percent("last (%)", "last as a share of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
             let figures = &job.ranks[rank];
             percent(figures.last as i64, figures.collectives as i64).into()
         }),
-        Column::count("first", "Collectives that the rank alone entered first.").with_role(Role::Detail)
+        Column::count("first", "Number of collectives the rank alone entered first.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].first.into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of times by which the rank entered after the median rank, where it was last and the clocks allow the claim. Each delay counts once: delays explained by a late arrival in another group do not count.",
+            "Sum of the rank's delays behind the median rank, for collectives it provably entered last. Each delay counts once, in the group where it began.",
         )
         .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].lateness).into()),
-        Column::text("first cause", "Cause of most of its lateness over its steps.")
+        Column::text("first cause", "Cause of most of its lateness.")
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.main_cause(rank).map(Cause::in_words).into()),
         Column::milliseconds("step (ms)", "Median duration of the steps recorded in full.")
             .per("step")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].usual_step.map(ms).into()),
-        Column::count("steps", "Program iterations in the recording.").with_role(Role::Detail)
+        Column::count("steps", "Number of program iterations in the recording.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].row.steps.into()),
-        Column::text("recording", "The file.").with_role(Role::Provenance)
+        Column::text("recording", "File.").with_role(Role::Provenance)
             .field_in(|job: &Job<'a>, &rank: &R| job.job.recordings[rank].folder.source().path.as_str().into()),
     ];
     sheet(names::RANKS_OVERVIEW, "Ranks of the job.", fields, |job| (0..job.job.recordings.len()).collect())
@@ -134,32 +134,32 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         RANK.field_in(|job: &Job<'a>, cause: &R<'a>| job.job.recordings[cause.recording].rank.into()),
-        Column::identifier("step", "Step of the rank, by the program's number if it has one; empty outside steps.")
+        Column::identifier("step", "Step of the rank, numbered by the program if possible; empty outside steps.")
             .with_role(Role::Name)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.step_number(cause.recording, cause.step).into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of times by which the rank entered collectives after the median rank, each delay once; if other ranks made it late, the largest one.",
+            "Sum of the rank's delays behind the median rank, each counted once; if other ranks made it late, the largest delay.",
         )
         .with_role(Role::Headline)
         .field(|cause: &R<'_>| ms(cause.lateness).into()),
         Column::text(
             "cause",
-            "Where most of the time beyond the median rank's went: computation, copies, host (the device waited for the host), idle, passed on (it waited for another rank itself), or slow transfer.",
+            "Main cause of the excess over the median rank: computation, copies, host (the device waited for the host), idle, passed on (it waited for another rank itself), or slow transfer.",
         )
         .field(|cause: &R<'_>| cause.kind.as_str().into()),
-        Column::text("what", "The kernel, the host's activity, the rank that it waited for, or the collective.")
+        Column::text("what", "The kernel, host activity, awaited rank or collective behind it.")
             .field(|cause: &R<'_>| cause.what.as_deref().into()),
-        Column::count("late arrivals", "Collectives of the step that it entered last.")
+        Column::count("late arrivals", "Number of the step's collectives it entered last.")
             .field(|cause: &R<'_>| cause.arrivals.into()),
-        more(Column::milliseconds("computation (+ms)", "Computation since the group's previous collectives, beyond the median rank's."), |cause| cause.computation),
-        more(Column::milliseconds("other communication (+ms)", "The same for communication outside computation."), |cause| {
+        more(Column::milliseconds("computation (+ms)", "Computation since the group's previous collectives, in excess of the median rank."), |cause| cause.computation),
+        more(Column::milliseconds("other communication (+ms)", "Exposed communication since the group's previous collectives, in excess of the median rank."), |cause| {
             cause.communication
         }),
-        more(Column::milliseconds("copies (+ms)", "The same for copies outside both."), |cause| cause.copies),
-        more(Column::milliseconds("host (+ms)", "The same for time in which the device waited for the host."), |cause| cause.host),
-        more(Column::milliseconds("idle (+ms)", "The same for other time in which the device was idle."), |cause| cause.idle),
-        Column::text("group", "Group of the collective that it was late for.").with_role(Role::Detail)
+        more(Column::milliseconds("copies (+ms)", "Exposed copies since the group's previous collectives, in excess of the median rank."), |cause| cause.copies),
+        more(Column::milliseconds("host (+ms)", "Time the device waited for the host since the group's previous collectives, in excess of the median rank."), |cause| cause.host),
+        more(Column::milliseconds("idle (+ms)", "Other idle time since the group's previous collectives, in excess of the median rank."), |cause| cause.idle),
+        Column::text("group", "Group of the delayed collective.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.job.groups[cause.group].title().into()),
         HOST.field_in(|job: &Job<'a>, cause: &R<'a>| host(job, &job.job.recordings[cause.recording]).into()),
     ];
@@ -175,7 +175,7 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
 // step_times
 
 const MEDIAN: Column =
-    Column::milliseconds("median (ms)", "Median duration over the ranks: a step's part of device time.")
+    Column::milliseconds("median (ms)", "Median over ranks of the step's device-time interval.")
         .with_role(Role::Headline);
 
 fn steps<'a>() -> Sheet<'a, JobAnalysis> {
@@ -193,14 +193,14 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
         column.per("rank").field(move |step: &R<'_>| statistic.of(&times(step)).into())
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::identifier("step", "Number in the program if all ranks have one, else from 0.")
+        Column::identifier("step", "Step number in the program if all ranks have one, else from 0.")
             .with_role(Role::Name)
             .field(|step: &R<'_>| step.step.into()),
-        Column::count("ranks", "Ranks that recorded the whole step.")
+        Column::count("ranks", "Number of ranks that recorded the complete step.")
             .field(|step: &R<'_>| step.durations.len().into()),
         statistic(MEDIAN, Statistic::Median),
-        statistic(Column::milliseconds("min (ms)", "Shortest duration on a rank."), Statistic::Min),
-        statistic(Column::milliseconds("max (ms)", "Longest duration on a rank."), Statistic::Max),
+        statistic(Column::milliseconds("min (ms)", "Shortest duration on any rank."), Statistic::Min),
+        statistic(Column::milliseconds("max (ms)", "Longest duration on any rank."), Statistic::Max),
         Column::identifier("slowest rank", "Rank with the longest duration.")
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, step: &R<'a>| {
@@ -221,11 +221,13 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
 
 // group_summary
 
-const EXCHANGE_MEDIAN: Column =
-    Column::microseconds("exchange_median (us)", "Median of the shortest durations on a rank.");
+const EXCHANGE_MEDIAN: Column = Column::microseconds(
+    "exchange_median (us)",
+    "Median over collectives of the shortest duration on any rank.",
+);
 
 const START_SKEW_MEDIAN: Column =
-    Column::microseconds("start skew_median (us)", "Median of latest less earliest start.");
+    Column::microseconds("start skew_median (us)", "Median of latest minus earliest start.");
 
 fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a SizeClass;
@@ -254,7 +256,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         })
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::text("group", "Name and purpose of the ranks' group.")
+        Column::text("group", "Name and purpose of the process group.")
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].title().into()),
         Column::text("collective", "Collective, such as allreduce.")
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).name.as_deref().into()),
@@ -263,16 +265,16 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         Column { kind: ColumnKind::Whole(Unit::Bytes), ..MESSAGE_SIZE }
             .described("The larger of a rank's input and output, as in nccl-tests.")
         .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
-        Column::text("ranks", "Members of the group.").with_role(Role::Detail)
+        Column::text("ranks", "Number of ranks in the group.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
-        Column::text("link", "Whether the members are on one host or on several; empty if unknown.").with_role(Role::Detail)
+        Column::text("link", "Whether the ranks are on one host or several; empty if unknown.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| link(job, class.group).into()),
         Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.latencies.len().into()),
-        Column::count("complete", "Collectives with all members recorded.").with_role(Role::Detail)
+        Column::count("complete", "Number of collectives recorded on all member ranks.").with_role(Role::Detail)
             .field(|class: &R<'_>| class.complete.len().into()),
         job::EXCHANGE
         .field(|class: &R<'_>| ms(class.latencies.iter().sum()).into()),
-        Column::milliseconds("waiting (ms)", "Sum over collectives and ranks of the wait for the last rank to enter.")
+        Column::milliseconds("waiting (ms)", "Sum over collectives and ranks of the waits for the last rank to enter.")
             .field(|class: &R<'_>| ms(class.waiting).into()),
         of(
             EXCHANGE_MEDIAN,
@@ -280,12 +282,12 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             Statistic::Median,
         ),
         of(
-            Column::microseconds("exchange_min (us)", "Smallest of the shortest durations on a rank.").spread_of(EXCHANGE_MEDIAN.name),
+            Column::microseconds("exchange_min (us)", "Minimum over collectives of the shortest duration on any rank.").spread_of(EXCHANGE_MEDIAN.name),
             |class| &class.latencies,
             Statistic::Min,
         ),
         of(
-            Column::microseconds("exchange_max (us)", "Largest of the shortest durations on a rank.").spread_of(EXCHANGE_MEDIAN.name),
+            Column::microseconds("exchange_max (us)", "Maximum over collectives of the shortest duration on any rank.").spread_of(EXCHANGE_MEDIAN.name),
             |class| &class.latencies,
             Statistic::Max,
         ),
@@ -295,20 +297,20 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             Statistic::Median,
         ),
         of(
-            Column::microseconds("start skew_max (us)", "Largest of latest less earliest start.").spread_of(START_SKEW_MEDIAN.name),
+            Column::microseconds("start skew_max (us)", "Maximum of latest minus earliest start.").spread_of(START_SKEW_MEDIAN.name),
             |class| &class.start_skews,
             Statistic::Max,
         ),
         of(
             Column::microseconds(
                 "end skew_median (us)",
-                "Median of latest less earliest end: members leave together, so this is how far the times can be trusted.",
+                "Median of latest minus earliest end: ranks leave simultaneously, so this is the timing uncertainty.",
             )
             .with_role(Role::Detail),
             |class| &class.end_skews,
             Statistic::Median,
         ),
-        Column::new("algorithm bandwidth (GB/s)", ColumnKind::Number(Unit::GigabytesPerSecond), "Message size over the median exchange with all members recorded (10⁹ bytes).").per("collective")
+        Column::new("algorithm bandwidth (GB/s)", ColumnKind::Number(Unit::GigabytesPerSecond), "Message size / median exchange of collectives recorded on all ranks (10⁹ bytes).").per("collective")
         .field_in(|job: &Job<'a>, class: &R<'a>| rate(job, class, usual(class)).into()),
         BUS_BANDWIDTH
         .field_in(|job: &Job<'a>, class: &R<'a>| {
@@ -362,26 +364,26 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
     type R = usize;
     let fields: Vec<Field<Job<'a>, R>> = vec![
         HOST.with_role(Role::Name).field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].name.as_str().into()),
-        Column::text("ranks", "Ranks that share the clock.").with_role(Role::Detail)
+        Column::text("ranks", "Number of ranks sharing the clock.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].ranks.to_string().into()),
         Column::microseconds(
             "offset_us",
-            "Clock less that of the first host, from the ends of collectives that members leave together; subtracted from all times.",
+            "Clock offset to the first host, from the ends of collectives that ranks leave simultaneously; subtracted from all times.",
         )
         .with_role(Role::Headline)
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].offset).into()),
         Column::new(
             "drift_ppm",
             ColumnKind::Number(Unit::One),
-            "How much faster the clock runs than that of the first host, in millionths; 0 if below 1.",
+            "Clock drift relative to the first host, in ppm, positive if faster; 0 if below 1.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| (job.clocks.corrections[clock].drift / 1e3).into()),
         Column::microseconds(
             "mad_us",
-            "Uncertainty of the offset: median distance of the collectives from it, summed over the hosts between.",
+            "Uncertainty of the offset: median deviation of the collectives from it, summed over intermediate hosts.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].deviation).into()),
-        Column::count("pairs", "Collectives behind the offset.")
+        Column::count("pairs", "Number of collectives used for the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
     sheet("clock", "Host clocks, relative to the first.", fields, |job| (0..job.job.clocks.len()).collect())
@@ -402,14 +404,14 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field_in(|job: &Job<'a>, of: &R<'a>| job.job.recordings[of.recording].rank.into()),
         Column::text(
             "match",
-            "How its collectives were matched: seq (numbered by the program), aligned (by end time), aligned_stream (by end time, for kernels without a group), ordinal (by order alone).",
+            "Matching of its collectives: seq (numbered by the program), aligned (by end time), aligned_stream (by end time, for kernels without a group), ordinal (by order alone).",
         )
         .with_role(Role::Detail)
         .field(|of: &R<'_>| of.tier.as_str().into()),
-        Column::count("collectives", "Collectives of the rank.").field(|of: &R<'_>| of.executions.into()),
-        Column::count("not matched", "Collectives that no other rank has.").with_role(Role::Headline)
+        Column::count("collectives", "Number of collectives on the rank.").field(|of: &R<'_>| of.executions.into()),
+        Column::count("not matched", "Number of collectives without a match on another rank.").with_role(Role::Headline)
             .field(|of: &R<'_>| of.unmatched.into()),
-        Column::text("doubt", "Why the pairs are a guess, if so.").with_role(Role::Detail).field(|of: &R<'_>| {
+        Column::text("doubt", "Reason if the matching is uncertain.").with_role(Role::Detail).field(|of: &R<'_>| {
             of.doubt
                 .map(|doubt| match doubt {
                     Doubt::NoCommonOffset => "no common offset",
@@ -432,7 +434,7 @@ fn diagnostics<'a>() -> Sheet<'a, JobAnalysis> {
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         Column::text("kind", "Kind of anomaly.").field(|of: &R<'_>| of.kind().into()),
         RANK.field(|of: &R<'_>| of.rank().into()),
-        Column::text("what", "In words.").field(|of: &R<'_>| of.to_string().into()),
+        Column::text("what", "Description.").field(|of: &R<'_>| of.to_string().into()),
     ];
     sheet("diagnostics", "Anomalies in the recordings.", fields, |job| job.diagnostics.iter().collect())
 }

@@ -14,23 +14,22 @@ use super::{RangeKernels, RangeSum, range_kernels, range_sums};
 use crate::analysis::NsysAnalysis;
 use crate::rows::{self, Bandwidth, Coverage, LaunchedKernel, OverheadSum, Shape, Sum, Synchronizations};
 
-const SHARE: Column = Column::percent("Time (%)", "Share of the time of all rows.").with_role(Role::Headline);
+const SHARE: Column =
+    Column::percent("Time (%)", "Share of the total time of all rows.").with_role(Role::Headline);
 const NAME: Column = Column::text("name", "Name.").with_role(Role::Name);
 const DEVICE: Column = Column::identifier("device", "Index of the GPU.").with_role(Role::Name);
 const PROCESS: Column = Column::identifier("PID", "Process.").with_role(Role::Name);
 const THREAD: Column = Column::identifier("TID", "Thread.").with_role(Role::Name);
-const COUNT: Column = Column::count("Count", "How many.");
+const COUNT: Column = Column::count("Count", "Number of instances.");
 const KERNEL: Column = Column::text("kernel", "Kernel.").with_role(Role::Name);
 const STYLE: Column = Column::text(
     "style",
-    "PushPop: pushed and popped by one thread, so ranges nest. StartEnd: started and ended, possibly by two threads.",
+    "PushPop: pushed and popped by the same thread, so ranges nest. StartEnd: started and ended, possibly by different threads.",
 )
 .with_role(Role::Detail);
-const RANGE: Column = Column::text(
-    "range",
-    "Domain:text, without the numbers that PyTorch gives each call. The default domain has no name.",
-)
-.with_role(Role::Name);
+const RANGE: Column =
+    Column::text("range", "Domain:text, without PyTorch's call numbers. The default domain has no name.")
+        .with_role(Role::Name);
 
 /// The sheets, in order; one without rows is left out.
 #[must_use]
@@ -106,31 +105,31 @@ fn memory<'a, 't: 'a>(
     let rate = |bytes: i64, time: i64| (time > 0).then(|| bytes as f64 / time as f64);
     let fields = [
         DEVICE.field(|row: &Row<'_>| row.device.into()),
-        Column::text("direction", "Source to destination; for fills, the memory filled.")
+        Column::text("direction", "Source to destination; for fills, the filled memory.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.map_or(row.name, |kind| kind.direction).into()),
-        Column::text("source", "Kind of memory read.")
+        Column::text("source", "Source memory kind.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.map(|kind| kind.source).into()),
-        Column::text("destination", "Kind of memory written.")
+        Column::text("destination", "Destination memory kind.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.map(|kind| kind.destination).into()),
         COUNT.field(|row: &Row<'_>| row.durations.count.into()),
-        Column::new("Bytes", Whole(Bytes), "Sum of the bytes.").field(|row: &Row<'_>| row.bytes.into()),
+        Column::new("Bytes", Whole(Bytes), "Total bytes.").field(|row: &Row<'_>| row.bytes.into()),
         Column::new(
             "Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "Bytes over summed durations, in units of 1e9 bytes per second.",
+            "Bytes / summed durations, in GB/s (10⁹ bytes).",
         )
         .with_role(Role::Headline)
         .field(move |row: &Row<'_>| rate(row.bytes, row.durations.sum).into()),
         Column::new(
             "Union Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "Bytes over the time in which at least one ran, in units of 1e9 bytes per second.",
+            "Bytes / Union Time, in GB/s (10⁹ bytes).",
         )
         .field(move |row: &Row<'_>| rate(row.bytes, row.union).into()),
-        time(Column::milliseconds("Union Time (ms)", "Time in which at least one ran."), |row: &Row<'_>| {
+        time(Column::milliseconds("Union Time (ms)", "Time with at least one running."), |row: &Row<'_>| {
             Some(row.union)
         }),
     ];
@@ -145,42 +144,45 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         COUNT.field(|row: &RangeSum| row.host.count.into()),
     ];
     let of_device = [
-        Column::count("Instances with GPU Work", "Ranges whose thread launched GPU work in them.")
+        Column::count("Instances with GPU Work", "Number of ranges with GPU work launched by their thread.")
             .field(|row: &RangeSum| row.with_work().into()),
-        Column::count("GPU Ops", "Kernels, copies and fills launched in these ranges, nested ones included.")
-            .field(|row: &RangeSum| row.operations.into()),
+        Column::count(
+            "GPU Ops",
+            "Number of kernels, copies and fills launched in these ranges, including nested ranges.",
+        )
+        .field(|row: &RangeSum| row.operations.into()),
         time(
             Column::milliseconds(
                 "Projected Time (ms)",
-                "Sum over ranges of the time from the first start to the last end of the work launched in them.",
+                "Sum over ranges of the time from first start to last end of their GPU work.",
             ),
             |row: &RangeSum| row.projected.map(|projected| projected.sum),
         ),
         time(
             Column::milliseconds(
                 "GPU Op Time (ms)",
-                "Sum of durations of the work launched in these ranges. Nested ranges each count it.",
+                "Sum of durations of the ranges' GPU work. Each nested range counts it.",
             ),
             |row: &RangeSum| Some(row.operation_time),
         ),
         time(
             Column::milliseconds(
                 "Own GPU Op Time (ms)",
-                "The same for work launched in no inner range: adds up, over all ranges, to all device work launched in ranges.",
+                "GPU Op Time (ms), excluding work of nested ranges: adds up to all device work launched in ranges.",
             ),
             |row: &RangeSum| Some(row.own_operation_time),
         ),
         Column::new(
             "Mean Level",
             Number(sheets::Unit::One),
-            "Mean number of ranges around one in its thread, over those with device work.",
+            "Mean nesting level within the thread, over ranges with device work.",
         )
         .per("range")
         .field(|row: &RangeSum| row.mean(row.levels).into()),
         Column::new(
             "Mean Children",
             Number(sheets::Unit::One),
-            "Mean number of ranges directly inside, over those with device work.",
+            "Mean number of directly nested ranges, over ranges with device work.",
         )
         .per("range")
         .field(|row: &RangeSum| row.mean(row.children).into()),
@@ -188,7 +190,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("range", |row: &RangeSum| &row.host)).chain(of_device);
     Sheet::new(
         "nvtx_ranges",
-        "NVTX ranges by domain and text, most host time first, with the device work their threads launched in them.",
+        "NVTX ranges by domain and text, most host time first, with the device work launched in them by their threads.",
         fields,
         range_sums,
     )
@@ -202,12 +204,13 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
-        Column::count("Ranges", "Ranges that it was launched in.").field(|row: &Row<'_>| row.ranges.into()),
+        Column::count("Ranges", "Number of ranges it was launched in.")
+            .field(|row: &Row<'_>| row.ranges.into()),
         COUNT.overlapping().field(|row: &Row<'_>| row.durations.count.into()),
         time(
             Column::milliseconds(
                 "Own Time (ms)",
-                "Time of the kernels whose innermost range it is: no kernel counts twice.",
+                "Time of kernels with this as innermost range: each kernel counts once.",
             ),
             |row: &Row<'_>| Some(row.own_time),
         ),
@@ -215,7 +218,7 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("kernel", |row: &Row<'_>| &row.durations));
     Sheet::new(
         "nvtx_kernels",
-        "Kernels by the ranges they were launched in, most time first. A kernel in nested ranges has a row for each.",
+        "Kernels by launching range, most time first. A kernel in nested ranges has a row for each.",
         fields,
         range_kernels,
     )
@@ -237,32 +240,36 @@ struct PathSum {
 
 fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = [
-        Column::text("path", "Ranges from the outermost in, separated by ` / `.")
+        Column::text("path", "Nested ranges, outermost first, separated by ` / `.")
             .with_role(Role::Name)
             .field(|row: &PathSum| row.path.as_str().into()),
-        Column::count("level", "Enclosing ranges.").field(|row: &PathSum| row.level.into()),
+        Column::count("level", "Number of enclosing ranges.").field(|row: &PathSum| row.level.into()),
         COUNT.field(|row: &PathSum| row.count.into()),
         time(Column::milliseconds("Host Time (ms)", "Sum of durations on the host."), |row: &PathSum| {
             Some(row.host)
         }),
         time(
-            Column::milliseconds("Own Host Time (ms)", "The same without the ranges directly inside."),
+            Column::milliseconds("Own Host Time (ms)", "Host Time (ms), excluding directly nested ranges."),
             |row: &PathSum| Some(row.own_host),
         ),
-        Column::count("GPU Ops", "Kernels, copies and fills launched inside.")
+        Column::count("GPU Ops", "Number of kernels, copies and fills launched inside.")
             .field(|row: &PathSum| row.operations.into()),
         time(
-            Column::milliseconds("GPU Op Time (ms)", "Sum of their durations.").with_role(Role::Headline),
+            Column::milliseconds("GPU Op Time (ms)", "Sum of the GPU operations' durations.")
+                .with_role(Role::Headline),
             |row: &PathSum| Some(row.operation_time),
         ),
         time(
-            Column::milliseconds("Own GPU Op Time (ms)", "The same for those launched in no inner range."),
+            Column::milliseconds(
+                "Own GPU Op Time (ms)",
+                "GPU Op Time (ms), excluding work of nested ranges.",
+            ),
             |row: &PathSum| Some(row.own_operation_time),
         ),
         time(
             Column::milliseconds(
                 "Projected Time (ms)",
-                "Sum over ranges of the time from the first start to the last end of the work launched in them.",
+                "Sum over ranges of the time from first start to last end of their GPU work.",
             ),
             |row: &PathSum| Some(row.projected),
         ),
@@ -343,20 +350,20 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         TOTAL
             .described("Sum of the times from the start of the call to the later end of call and kernel.")
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
-        Column::count("Queued", "Kernels that started after their call ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
+        Column::count("Queued", "Number of kernels that started after their call ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
         median(Column::microseconds("Median Call (µs)", "Median duration of the call.").per("call"), |row| row.calls.as_ref()),
-        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel, over those that started later.").per("kernel"), |row| row.queued.as_ref()),
+        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel, over kernels that started later.").per("kernel"), |row| row.queued.as_ref()),
         median(Column::microseconds("Median Kernel (µs)", "Median duration of the kernel.").per("kernel"), |row| Some(&row.kernels)),
         Column::microseconds("Max Call (µs)", "Longest call.").per("call").field(|row: &Row<'_>| {
             row.calls.map(|calls| us(calls.max as f64)).into()
         }),
-        Column::microseconds("Max Queue (µs)", "Longest time in the queue.").per("kernel").field(|row: &Row<'_>| {
+        Column::microseconds("Max Queue (µs)", "Longest queue time.").per("kernel").field(|row: &Row<'_>| {
             row.queued.map(|queued| us(queued.max as f64)).into()
         }),
     ];
     Sheet::new(
         "api_kernel_latency",
-        "Kernels with their launching calls, by thread, GPU, call and kernel; kernels without a recorded call are left out (see launch_coverage).",
+        "Kernels with their launching calls, by thread, GPU, call and kernel; excludes kernels without a recorded call (see launch_coverage).",
         fields,
         rows::launched_kernels,
     )
@@ -369,18 +376,21 @@ fn launch_coverage<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .with_role(Role::Name)
             .field(|row: &Coverage| row.kind.into()),
         COUNT.field(|row: &Coverage| row.count.into()),
-        Column::count("With Call", "Events whose call is in the recording.")
+        Column::count("With Call", "Number of events with a recorded call.")
             .field(|row: &Coverage| row.with_call.into()),
-        Column::count("Without Call", "Events whose call is not: the recording began or was cut after it.")
-            .field(|row: &Coverage| (row.count - row.with_call).into()),
-        Column::count("Started after Call", "Events that started when their call ended, or later.")
+        Column::count(
+            "Without Call",
+            "Number of events without one: the recording began or was truncated after the call.",
+        )
+        .field(|row: &Coverage| (row.count - row.with_call).into()),
+        Column::count("Started after Call", "Number of events that started after their call ended.")
             .field(|row: &Coverage| row.after_call.into()),
-        Column::count("Started before Call's End", "Events that started during their call.")
+        Column::count("Started before Call's End", "Number of events that started during their call.")
             .field(|row: &Coverage| (row.with_call - row.after_call).into()),
     ];
     Sheet::new(
         "launch_coverage",
-        "Device work by GPU and kind, and how much of it has a recorded launch.",
+        "Device work by GPU and kind, with and without a recorded launch.",
         fields,
         rows::coverage,
     )
@@ -390,7 +400,7 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = Synchronizations<'a>;
     let fields = [
         Column::text("call", "Call.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
-        Column::text("sync_type", "What is waited for; empty for copies.")
+        Column::text("sync_type", "Object waited for; empty for copies.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.into()),
         COUNT.field(|row: &Row<'_>| row.count.into()),
@@ -399,16 +409,16 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             |row: &Row<'_>| Some(row.call_time),
         ),
         time(
-            Column::milliseconds("Sync Time (ms)", "Sum of the durations of synchronizations in them."),
+            Column::milliseconds("Sync Time (ms)", "Sum of the synchronization durations within the calls."),
             |row: &Row<'_>| Some(row.sync_time),
         ),
-        Column::text("finding", "What it indicates.")
+        Column::text("finding", "Problem indicated, if any.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into()),
     ];
     Sheet::new(
         "sync_summary",
-        "Calls that synchronize host or streams with the device, by call and kind, and copies that block the host.",
+        "Calls that synchronize the host or streams with the device, by call and kind, and copies that block the host.",
         fields,
         rows::synchronizations,
     )
@@ -420,7 +430,7 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         false => "CUPTI_ACTIVITY_KIND_OVERHEAD",
     };
     let fields = [
-        Column::text("table", "Table of the export: the driver's work, or the recorder's own.")
+        Column::text("table", "Table of the export: driver or profiler work.")
             .with_role(Role::Name)
             .field(move |row: &OverheadSum<'_>| table(row).into()),
         Column::text("type", "Kind of work.")
@@ -432,7 +442,7 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("event", |row: &OverheadSum<'_>| &row.durations));
     Sheet::new(
         "overheads",
-        "Work of the driver inside calls, such as loading modules or waiting for room in the queue, and of the recorder itself.",
+        "Driver work inside calls, such as loading modules or waiting for queue space, and profiler overhead.",
         fields,
         rows::overheads,
     )

@@ -12,8 +12,7 @@ use crate::analysis::NsysAnalysis;
 use crate::ranges::DeviceWork;
 use crate::rows::{self, CopyKind, LaunchedKernel, Shape, Sum};
 
-const TIME_SHARE: Column =
-    Column::new("Time (%)", Number(Percent), "100 × total over the totals of all rows.");
+const TIME_SHARE: Column = Column::new("Time (%)", Number(Percent), "Share of the total of all rows.");
 const TOTAL: Column = Column::new("Total Time (ns)", Whole(Nanoseconds), "Sum of durations.");
 const NAME: Column = Column::text("Name", "Name.");
 const OPERATION: Column = Column::text("Operation", "Copy direction, or fill.");
@@ -54,7 +53,7 @@ fn statistics<R>(
     of: impl Fn(&R) -> Option<&Summary> + Copy + Send + Sync + 'static,
 ) -> [Field<(), R>; 5] {
     let number = |name, value: fn(&Summary) -> f64| {
-        Column::new(name, Number(Nanoseconds), "In ns; the deviation is that of a sample, 0 for one value.")
+        Column::new(name, Number(Nanoseconds), "In ns; sample standard deviation, 0 for one value.")
             .per(one)
             .field(move |row: &R| of(row).map(value).into())
     };
@@ -78,7 +77,7 @@ fn sum_fields<K>(count: &'static str, one: &'static str) -> impl Iterator<Item =
     let first = [
         TIME_SHARE.field(|row: &Sum<K>| (row.share * 100.0).into()),
         TOTAL.field(|row: &Sum<K>| row.values.sum.into()),
-        Column::count(count, "How many.").field(|row: &Sum<K>| row.values.count.into()),
+        Column::count(count, "Number of instances.").field(|row: &Sum<K>| row.values.count.into()),
     ];
     first.into_iter().chain(times(one, |row: &Sum<K>| Some(&row.values)))
 }
@@ -141,7 +140,7 @@ fn mem_time_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 
 fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     const fn size(name: &'static str) -> Column {
-        Column::new(name, Number(Megabytes), "In units of 1e6 bytes.")
+        Column::new(name, Number(Megabytes), "In MB (10⁶ bytes).")
     }
     fn megabytes(
         column: Column,
@@ -151,7 +150,7 @@ fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     }
     let fields = [
         megabytes(size("Total (MB)"), |values| values.sum as f64),
-        Column::count("Count", "How many.").field(|row: &Sum<String>| row.values.count.into()),
+        Column::count("Count", "Number of instances.").field(|row: &Sum<String>| row.values.count.into()),
         megabytes(size("Avg (MB)").per("operation"), |values| values.mean),
         megabytes(size("Med (MB)").per("operation"), |values| values.median),
         megabytes(size("Min (MB)").per("operation"), |values| values.min as f64),
@@ -168,7 +167,7 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row = Sum<(String, &'static str)>;
     let fields = sum_fields::<(String, &'static str)>("Instances", "range").chain([
         STYLE.field(|row: &Row| row.key.1.into()),
-        Column::text("Range", "Domain:text, without the numbers of PyTorch's calls.")
+        Column::text("Range", "Domain:text, without PyTorch's call numbers.")
             .field(|row: &Row| row.key.0.as_str().into()),
     ]);
     Sheet::new("nvtx_sum", "NVTX ranges.", fields, |analysis| {
@@ -192,28 +191,25 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         Column::new(
             "Total Proj Time (ns)",
             Whole(Nanoseconds),
-            "Sum of the times from the first start to the last end of a range's launched work.",
+            "Sum over ranges of the time from first start to last end of their GPU work.",
         )
         .field(|row: &RangeSum| row.projected.map(|projected| projected.sum).into()),
-        Column::new(
-            "Total Range Time (ns)",
-            Whole(Nanoseconds),
-            "Host time of the ranges that launched something.",
-        )
-        .field(|row: &RangeSum| row.host_with_work.into()),
-        Column::count("Range Instances", "Ranges that launched something.")
+        Column::new("Total Range Time (ns)", Whole(Nanoseconds), "Host time of ranges with GPU work.")
+            .field(|row: &RangeSum| row.host_with_work.into()),
+        Column::count("Range Instances", "Number of ranges with GPU work.")
             .field(|row: &RangeSum| row.with_work().into()),
     ];
     let times = ["Proj Avg (ns)", "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)"];
     let last = [
-        Column::count("Total GPU Ops", "What they launched.").field(|row: &RangeSum| row.operations.into()),
-        Column::new("Avg GPU Ops", Number(One), "Mean number launched by a range.")
+        Column::count("Total GPU Ops", "Number of GPU operations launched.")
+            .field(|row: &RangeSum| row.operations.into()),
+        Column::new("Avg GPU Ops", Number(One), "Mean number per range.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.operations).into()),
-        Column::new("Avg Range Lvl", Number(One), "Mean number of ranges around one.")
+        Column::new("Avg Range Lvl", Number(One), "Mean nesting level.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.levels).into()),
-        Column::new("Avg Num Child", Number(One), "Mean number of ranges directly inside one.")
+        Column::new("Avg Num Child", Number(One), "Mean number of directly nested ranges.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.children).into()),
     ];
@@ -238,13 +234,14 @@ fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         STYLE.field(|row: &Row<'_>| if row.is_start_end { "StartEnd" } else { "PushPop" }.into()),
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
-        Column::count("NVTX Inst", "Ranges with this kernel.").field(|row: &Row<'_>| row.ranges.into()),
+        Column::count("NVTX Inst", "Number of ranges with this kernel.")
+            .field(|row: &Row<'_>| row.ranges.into()),
         Column::count("Kern Inst", "Kernels.").field(|row: &Row<'_>| row.durations.count.into()),
         TOTAL.field(|row: &Row<'_>| row.durations.sum.into()),
     ];
     let last = Column::text("Kernel Name", "Kernel.").field(|row: &Row<'_>| row.kernel.into());
     let fields = first.into_iter().chain(times("kernel", |row: &Row<'_>| Some(&row.durations))).chain([last]);
-    Sheet::new("nvtx_kern_sum", "Kernels by each range around their calls.", fields, range_kernels)
+    Sheet::new("nvtx_kern_sum", "Kernels by enclosing NVTX range of their calls.", fields, range_kernels)
 }
 
 fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
@@ -254,7 +251,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         TID.field(|row: &Row<'_>| row.thread.1.into()),
         Column::identifier("DevId", "Index of the GPU.").field(|row: &Row<'_>| row.device.into()),
         Column::count("Count", "Kernels.").field(|row: &Row<'_>| row.kernels.count.into()),
-        Column::count("QCount", "Kernels that started after their call ended.")
+        Column::count("QCount", "Number of kernels that started after their call ended.")
             .field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
     ];
     const T: [&str; 5] = ["TAvg (ns)", "TMed (ns)", "TMin (ns)", "TMax (ns)", "TStdDev (ns)"];
@@ -274,7 +271,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         .chain(last);
     Sheet::new(
         "cuda_kern_exec_sum",
-        "Kernels with their launching calls; kernels without a recorded call are left out. T: from the start of the call to the end of both, A: call, Q: from the end of the call to a later start of the kernel, K: kernel.",
+        "Kernels with their launching calls; excludes kernels without a recorded call. T: from the call's start to the end of both, A: call, Q: from the call's end to a later kernel start, K: kernel.",
         fields,
         rows::launched_kernels,
     )
@@ -301,7 +298,7 @@ struct Traced<'a> {
 
 fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     const fn count(name: &'static str) -> Column {
-        Column::count(name, "Size of the launch.")
+        Column::count(name, "Launch size.")
     }
     fn extent<'a>(
         column: Column,
@@ -314,7 +311,7 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .field(|row: &Traced<'_>| row.start.into()),
         Column::new("Duration (ns)", Whole(Nanoseconds), "In ns.")
             .field(|row: &Traced<'_>| row.duration.into()),
-        Column::identifier("CorrId", "ID shared with its call.")
+        Column::identifier("CorrId", "ID shared with the launching call.")
             .field(|row: &Traced<'_>| row.correlation.into()),
         extent(count("GrdX"), |(grid, _)| grid[0]),
         extent(count("GrdY"), |(grid, _)| grid[1]),
@@ -325,42 +322,35 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         Column::count("Reg/Trd", "Registers per thread.")
             .per("thread")
             .field(|row: &Traced<'_>| row.registers.into()),
-        Column::new(
-            "StcSMem (MB)",
-            Number(Megabytes),
-            "Static shared memory per block, in units of 1e6 bytes.",
-        )
-        .per("block")
-        .field(|row: &Traced<'_>| row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
-        Column::new(
-            "DymSMem (MB)",
-            Number(Megabytes),
-            "Dynamic shared memory per block, in units of 1e6 bytes.",
-        )
-        .per("block")
-        .field(|row: &Traced<'_>| row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
-        Column::new("Bytes (MB)", Number(Megabytes), "In units of 1e6 bytes.")
+        Column::new("StcSMem (MB)", Number(Megabytes), "Static shared memory per block, in MB (10⁶ bytes).")
+            .per("block")
+            .field(|row: &Traced<'_>| row.static_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
+        Column::new("DymSMem (MB)", Number(Megabytes), "Dynamic shared memory per block, in MB (10⁶ bytes).")
+            .per("block")
+            .field(|row: &Traced<'_>| row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
+        Column::new("Bytes (MB)", Number(Megabytes), "In MB (10⁶ bytes).")
             .field(|row: &Traced<'_>| row.bytes.map(|bytes| bytes as f64 / 1e6).into()),
-        Column::new("Throughput (MB/s)", Number(MegabytesPerSecond), "In units of 1e6 bytes per second.")
-            .field(|row: &Traced<'_>| {
+        Column::new("Throughput (MB/s)", Number(MegabytesPerSecond), "In MB/s (10⁶ bytes).").field(
+            |row: &Traced<'_>| {
                 row.bytes
                     .filter(|_| row.duration > 0)
                     .map(|bytes| bytes as f64 * 1e3 / row.duration as f64)
                     .into()
-            }),
-        Column::text("SrcMemKd", "Kind of memory read; for a fill, written.")
+            },
+        ),
+        Column::text("SrcMemKd", "Source memory kind; for a fill, destination.")
             .field(|row: &Traced<'_>| row.source.into()),
-        Column::text("DstMemKd", "Kind of memory written.").field(|row: &Traced<'_>| row.destination.into()),
-        Column::text("Device", "Name of the GPU, if recorded, and its index.")
+        Column::text("DstMemKd", "Destination memory kind.").field(|row: &Traced<'_>| row.destination.into()),
+        Column::text("Device", "GPU name, if recorded, and index.")
             .field(|row: &Traced<'_>| row.device.as_str().into()),
         Column::identifier("Ctx", "CUDA context.")
             .field(|row: &Traced<'_>| row.context.map(i64::from).into()),
-        Column::identifier("GreenCtx", "Green context: a context with some of the multiprocessors.")
+        Column::identifier("GreenCtx", "Green context: a context limited to some of the SMs.")
             .field(|row: &Traced<'_>| row.green_context.map(i64::from).into()),
         Column::identifier("Strm", "Stream.").field(|row: &Traced<'_>| row.stream.into()),
         NAME.field(|row: &Traced<'_>| row.name.as_str().into()),
     ];
-    Sheet::new("cuda_gpu_trace", "All device work in order of start.", fields, traced)
+    Sheet::new("cuda_gpu_trace", "All device work by start time.", fields, traced)
 }
 
 /// All device work, where it is asked for.

@@ -28,7 +28,7 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """Category of the event, as the recorder names it: ``cpu_op``, ``kernel``."""
+        """Category of the event, as named by the profiler: ``cpu_op``, ``kernel``."""
         return self._native.node(self.uid)[1]
 
     @property
@@ -38,7 +38,7 @@ class Node:
 
     @property
     def us(self) -> float:
-        """Sum of durations of the device events launched by it and everything below it, in µs."""
+        """Sum of durations of the device events launched by it or its descendants, in µs."""
         return self._native.node(self.uid)[3]
 
     @property

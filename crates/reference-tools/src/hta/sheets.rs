@@ -92,7 +92,7 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
             .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
             Column::percent(
                 "non_compute_time_pctg",
-                "The rest as a share of kernel_time(us), with two decimals.",
+                "Remaining time as a share of kernel_time(us), with two decimals.",
             )
             .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
         ],
@@ -105,7 +105,7 @@ fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
         "hta_idle_time_breakdown",
         "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; with --parity hta. Work whose launch is not in the file counts as launched by the file's first event. idle_causes_per_stream has the exact times.",
         [
-            Column::identifier("stream", "Queue on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
+            Column::identifier("stream", "Stream on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
             Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (launched in time, gap below 30 µs), other.")
                 .field(|row: &IdleTime| row.category.into()),
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
@@ -136,7 +136,7 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
         "HTA's get_gpu_kernel_breakdown, table of types, without copies and fills (its default): time when \
          exactly these types ran; with --parity hta. overlap_matrix has the exact times.",
         [
-            Column::text("kernel_type", "What ran.").field(|row: &Row| row.0.as_str().into()),
+            Column::text("kernel_type", "Types of work running.").field(|row: &Row| row.0.as_str().into()),
             whole_us("sum", "Time in µs.").with_role(Role::Headline).field(|row: &Row| row.1.into()),
             Column::percent("percentage", "Share of the sum of the rows, with one decimal.")
                 .field(|row: &Row| row.2.into()),
@@ -154,7 +154,7 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
 fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
     let us_of = |name, description| us(name, description).per(one);
     [
-        Column::text("name", "Name; others combines all names without a row of their own.").field_in(
+        Column::text("name", "Name; others combines all names without their own row.").field_in(
             |hta: &&Hta<'_>, row: &NamedTimes| row.name.map_or("others", |name| hta.trace.text(name)).into(),
         ),
         us("sum (us)", "Sum of durations.")
@@ -201,7 +201,7 @@ fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
 fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Hta<'a>, R>; 8] {
     let of_points = |name, description| number(name, description).per("point");
     [
-        Column::count("count", "Number of points.").field(move |row: &R| of(row).count.into()),
+        Column::count("count", "Number of data points.").field(move |row: &R| of(row).count.into()),
         of_points("mean", "Arithmetic mean over points, not weighted by time.")
             .field(move |row: &R| of(row).mean.into()),
         of_points("std", "Sample standard deviation; empty for one point.")
@@ -215,7 +215,7 @@ fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Hta<'a>, R>
 }
 
 fn queue_length<'a>() -> Sheet<'a, Hta<'a>> {
-    let stream = Column::identifier("stream", "Queue on the device.")
+    let stream = Column::identifier("stream", "Stream on the device.")
         .with_role(Role::Name)
         .field(|row: &QueueSummary| row.stream.into());
     let full = [
@@ -247,7 +247,7 @@ fn row_id<'a>(hta: &'a Hta<'a>, event: EventId, id: fn(Track) -> RowId) -> Optio
     trace.row_text(id(trace.tracks().get(trace.events().track(event))))
 }
 
-const PID: Column = Column::text("pid", "Process of the file that stands for the device.");
+const PID: Column = Column::text("pid", "Process id of the device in the file.");
 
 fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
@@ -256,10 +256,10 @@ fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
         [
             TIME.with_role(Role::Name).field(|row: &QueuePoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.pid).into()),
-            Column::text("tid", "Row of the file that stands for the stream.")
+            Column::text("tid", "Thread id of the stream in the file.")
                 .field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.tid).into()),
-            Column::identifier("stream", "Queue on the device.").field(|row: &QueuePoint| row.stream.into()),
-            Column::count("queue_length", "Events launched but not started, from then on.")
+            Column::identifier("stream", "Stream on the device.").field(|row: &QueuePoint| row.stream.into()),
+            Column::count("queue_length", "Number of events launched but not started, from then on.")
                 .with_role(Role::Headline)
                 .field(|row: &QueuePoint| row.length.into()),
         ],
@@ -292,7 +292,7 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::new(
                 "memory_bw_gbps",
                 ColumnKind::Number(Unit::GigabytesPerSecond),
-                "GB/s of the running copies of the kind, from then on.",
+                "Combined GB/s of running copies of this kind, from then on.",
             )
             .with_role(Role::Headline)
             .field(|row: &BandwidthPoint| row.gb_per_s.into()),
@@ -320,13 +320,13 @@ fn annotated_kernels<'a>() -> Sheet<'a, Hta<'a>> {
                     (end - start).into()
                 },
             ),
-            Column::identifier("stream", "Queue on the device.")
+            Column::identifier("stream", "Stream on the device.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().stream(row.0).into()),
             Column::identifier("correlation", "ID shared by the call and its device event.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| hta.trace.events().correlation(row.0).into()),
             Column::text("s_name", "Name of the kernel, copy or fill.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| name(hta, Some(row.0)).into()),
-            Column::text("user_annotation", "Name of the annotation; empty without one.")
+            Column::text("user_annotation", "Annotation name; empty if none.")
                 .field_in(|hta: &&Hta<'_>, row: &Row| name(hta, row.1).into()),
         ],
         Hta::annotated_kernels,
@@ -340,12 +340,9 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
          default of three kernels or more; with --parity hta. Of nested calls, only the least nested count. \
          frequent_sequences covers all operators.",
         [
-            Column::text(
-                "pattern",
-                "Names of the operator and of the device events below it, in order of start.",
-            )
-            .field(|row: &Sequence| (&row.pattern).into()),
-            Column::count("count", "Calls that launch this sequence.")
+            Column::text("pattern", "Names of the operator and its device events, by start time.")
+                .field(|row: &Sequence| (&row.pattern).into()),
+            Column::count("count", "Number of calls that launch this sequence.")
                 .field(|row: &Sequence| row.count.into()),
             whole_us("GPU kernel duration (us)", "Sum of these device events' durations.")
                 .with_role(Role::Headline)

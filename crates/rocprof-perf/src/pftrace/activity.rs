@@ -15,16 +15,16 @@ use crate::conventions::{KernelCategories, OverlapRule, overlapped_pairs};
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
-        Column::text("GPU ID", "Number in order of occurrence in the profile, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
-        Column::text("Category", "Kind of kernel: the categories of kernel_summary, most time first; in the TraceLens layout gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (AITER attention), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: collective time with and without computation; compute_total: all kernels but collectives; total_incl_comm: all kernels.").field(|row: &CategoryRow| row.category.into()),
-        Column::milliseconds("Total runtime (ms)", "Sum of the row's kernel durations; concurrent kernels each count. overlapped_comm and non_overlapped_comm are lengths of time, counting each instant once; with TraceLens figures overlapped_comm sums over pairs of kernels, and non_overlapped_comm, the rest of the collectives, may be negative.").with_role(Role::Headline).field(|row: &CategoryRow| row.figures[0].into()),
-        Column::new("Total count", Number(One), "Kernels; 0 in the last four rows of a GPU.").field(|row: &CategoryRow| row.figures[1].into()),
-        Column::new("Fraction of compute runtime", Number(One), "Total runtime over that of compute_total; 0 when that is 0.").field(|row: &CategoryRow| row.figures[2].into()),
-        Column::new("Fraction of total runtime", Number(One), "Total runtime over that of total_incl_comm; 0 when that is 0.").field(|row: &CategoryRow| row.figures[3].into()),
+        Column::text("GPU ID", "GPU number in order of occurrence, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
+        Column::text("Category", "Kernel category, as in kernel_summary, most time first; in the TraceLens layout gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (AITER attention), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: collective time with and without computation; compute_total: all kernels except collectives; total_incl_comm: all kernels.").field(|row: &CategoryRow| row.category.into()),
+        Column::milliseconds("Total runtime (ms)", "Sum of kernel durations; concurrent kernels each count. overlapped_comm and non_overlapped_comm count each instant once; with TraceLens figures overlapped_comm sums over pairs of kernels, and non_overlapped_comm, the remaining collective time, may be negative.").with_role(Role::Headline).field(|row: &CategoryRow| row.figures[0].into()),
+        Column::new("Total count", Number(One), "Number of kernels; 0 in the last four rows of a GPU.").field(|row: &CategoryRow| row.figures[1].into()),
+        Column::new("Fraction of compute runtime", Number(One), "Total runtime / compute_total; 0 if compute_total is 0.").field(|row: &CategoryRow| row.figures[2].into()),
+        Column::new("Fraction of total runtime", Number(One), "Total runtime / total_incl_comm; 0 if total_incl_comm is 0.").field(|row: &CategoryRow| row.figures[3].into()),
     ];
     Sheet::with_context(
         "category_summary",
-        "Kernel time per GPU by kind of kernel, and the mean over GPUs (Avg). Kernels below the minimum duration are left out.",
+        "Kernel time per GPU by category, and the mean over GPUs (Avg). Excludes kernels below the minimum duration.",
         fields,
         |analysis| Some(((), category_rows(analysis)?)),
     )
@@ -35,11 +35,8 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
         (row.durations.sum as f64 / *all as f64).into()
     }
     let fields = [
-        Column::text(
-            "Kernel",
-            "Kernel; without digits if kernels whose names differ only in digits are merged.",
-        )
-        .field_in(|(labels, _): &XlaKernels, row: &Timed<u32>| labels[row.key as usize].as_str().into()),
+        Column::text("Kernel", "Kernel; without digits if kernels differing only in digits are merged.")
+            .field_in(|(labels, _): &XlaKernels, row: &Timed<u32>| labels[row.key as usize].as_str().into()),
         Column::milliseconds("Total time (ms)", "Sum of durations.")
             .with_role(Role::Headline)
             .field(|row: &Timed<u32>| (row.durations.sum as f64 / 1e6).into()),
@@ -49,18 +46,14 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "xla_top",
-        "Kernels on all GPUs other than collectives, copies, fills, matrix products, attention or convolutions (in the TraceLens layout, those of its category xla), such as XLA fusions, most time first, up to the requested number of rows; kernels of any duration count.",
+        "Kernels on all GPUs except collectives, copies, fills, matrix products, attention and convolutions (in the TraceLens layout, its category xla), such as XLA fusions, most time first, up to the requested number of rows; includes kernels of any duration.",
         fields,
         xla_rows,
     )
 }
 
 fn fraction_of_all(name: &'static str) -> Column {
-    Column::new(
-        name,
-        Number(One),
-        "Total time over that of all kernels of the sheet, including rows that were cut off.",
-    )
+    Column::new(name, Number(One), "Share of the sheet's total time, including rows beyond the limit.")
 }
 
 /// TraceLens's categories in the order of their rows.

@@ -20,15 +20,16 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::identifier("TID", "Thread of the calls.").field(|row: &Row<'_>| row.thread.into()),
         Column::identifier("DevId", "GPU number as in category_summary; 0 if unknown.")
             .field(|row: &Row<'_>| row.device.into()),
-        Column::count("Count", "Calls, once per kernel that counts.")
+        Column::count("Count", "Number of calls, each counted once per included kernel.")
             .field(|row: &Row<'_>| row.times.call.len().into()),
-        Column::count("QCount", "Calls with a kernel.").field(|row: &Row<'_>| row.times.kernel.len().into()),
+        Column::count("QCount", "Number of calls with a kernel.")
+            .field(|row: &Row<'_>| row.times.kernel.len().into()),
     ];
     let names = [
         Column::text("API Name", "HIP function.").field(|row: &Row<'_>| row.function.into()),
         Column::text(
             "Kernel Name",
-            "Kernel, or kind of copy; empty for calls without one, which are left out unless requested.",
+            "Kernel, or kind of copy; empty for calls without one, which are excluded by default.",
         )
         .field(|row: &Row<'_>| row.kernel_name.into()),
     ];
@@ -37,7 +38,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(statistics(
             ["TAvg_ns", "TMed_ns", "TMin_ns", "TMax_ns", "TStdDev_ns"],
             "launch",
-            "A + Q + K of calls with a kernel, mean in ns; like all such columns 0 if there are none.",
+            "Mean A + Q + K in ns of calls with a kernel; like all such columns 0 if there are none.",
             |row| row.spread[0].as_ref(),
         ))
         .chain(statistics(
@@ -49,7 +50,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(statistics(
             ["QAvg_ns", "QMed_ns", "QMin_ns", "QMax_ns", "QStdDev_ns"],
             "kernel",
-            "Mean time in ns from the end of the call to the start of its kernel, 0 for kernels that started before.",
+            "Mean time in ns from the end of the call to the start of its kernel; 0 for kernels that started earlier.",
             |row| row.spread[2].as_ref(),
         ))
         .chain(statistics(
@@ -61,7 +62,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(names);
     Sheet::with_context(
         "api_kernel_summary",
-        "HIP calls that launch kernels or copies, by thread, GPU, function and kernel, with the times of call, queue and kernel. Calls and kernels are matched by process and correlation ID.",
+        "HIP calls that launch kernels or copies, by thread, GPU, function and kernel, with call, queue and kernel times. Calls and kernels are matched by process and correlation ID.",
         fields,
         |analysis| Some(((), rows(analysis)?)),
     )
@@ -152,10 +153,10 @@ type CopyRow = ((u64, String), i64);
 
 pub(super) fn memory_copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
-        Column::new("copy_bytes", Whole(Bytes), "Size of a copy.").with_role(Role::Name).per("copy").field(|((bytes, _), _): &CopyRow| {
+        Column::new("copy_bytes", Whole(Bytes), "Copy size.").with_role(Role::Name).per("copy").field(|((bytes, _), _): &CopyRow| {
             i64::try_from(*bytes).unwrap_or(i64::MAX).into()
         }),
-        Column::text("direction", "h2d with the GPU written, d2h with the GPU read, d2d with both, or other. The number is that of the node among all agents, CPUs first; ? if not recorded.").field(|((_, direction), _): &CopyRow| direction.as_str().into()),
+        Column::text("direction", "h2d with the destination GPU, d2h with the source GPU, d2d with both, or other. GPUs are numbered among all agents, CPUs first; ? if not recorded.").field(|((_, direction), _): &CopyRow| direction.as_str().into()),
         Column::count("count", "Number of copies.").field(|(_, count): &CopyRow| (*count).into()),
     ];
     Sheet::with_context(

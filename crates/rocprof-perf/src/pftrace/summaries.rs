@@ -53,7 +53,7 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
             .field(move |row: &Timed<K>| readable_time(nanoseconds(&row.durations)).into())
     };
     [
-        Column::text("Time", "Time %, with one decimal and the sign.")
+        Column::text("Time", "Time % with one decimal and percent sign.")
             .only_in(Layout::Listed)
             .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
         time(Column::text("Total Time", "Total Time (ns) in ms, μs or ns."), |times| times.sum as f64),
@@ -90,18 +90,14 @@ fn exact<C, K>(share: &'static str, one: &'static str) -> [Field<C, Timed<K>>; 7
             spread(Column::new(
                 "Med (ns)",
                 EXACT,
-                "Median duration; of an even number, the mean of the middle two.",
+                "Median duration; for an even count, the mean of the middle two.",
             )),
             |times| times.median,
         ),
         whole(spread(Column::new("Min (ns)", WHOLE, "Shortest duration.")), |times| times.min),
         whole(spread(Column::new("Max (ns)", WHOLE, "Longest duration.")), |times| times.max),
         number(
-            spread(Column::new(
-                "StdDev (ns)",
-                EXACT,
-                "Population standard deviation of durations: divided by their number.",
-            )),
+            spread(Column::new("StdDev (ns)", EXACT, "Population standard deviation (n) of durations.")),
             |times| times.population_std,
         ),
     ]
@@ -179,18 +175,15 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
             |launch| launch.private_segment.into(),
         ),
     ];
-    let name = Column::text(
-        "Name",
-        "Kernel; without digits if kernels whose names differ only in digits are merged.",
-    )
-    .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
-        kernels.labels.texts[row.key.0 as usize].as_str().into()
-    });
+    let name = Column::text("Name", "Kernel; without digits if kernels differing only in digits are merged.")
+        .field_in(|kernels: &Kernels<'_>, row: &Timed<KernelKey>| {
+            kernels.labels.texts[row.key.0 as usize].as_str().into()
+        });
     let dimensions = [
-        launch_field(Column::count("GridX", "Work items of the grid along the first dimension; for Perfetto traces, which give only the product, of all.").per("launch"), |launch| launch.grid[0].into()),
+        launch_field(Column::count("GridX", "Work items of the grid along the first dimension; for Perfetto traces, the product of all dimensions.").per("launch"), |launch| launch.grid[0].into()),
         launch_field(Column::count("GridY", "The same along the second; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[1].into()),
         launch_field(Column::count("GridZ", "The same along the third; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[2].into()),
-        launch_field(Column::count("BlockX", "Work items per work group along the first dimension; for Perfetto traces, which give only the product, of all.").per("work group"), |launch| launch.workgroup[0].into()),
+        launch_field(Column::count("BlockX", "Work items per work group along the first dimension; for Perfetto traces, the product of all dimensions.").per("work group"), |launch| launch.workgroup[0].into()),
         launch_field(Column::count("BlockY", "The same along the second; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
         launch_field(Column::count("BlockZ", "The same along the third; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
     ];
@@ -206,7 +199,7 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(dimensions);
     Sheet::with_context(
         "pftrace_kernel_summary",
-        "Kernels of all GPUs by name and launch configuration, or by name alone, most time first. Kernels below the minimum duration are left out, as are collectives unless requested.",
+        "Kernels of all GPUs by name and launch configuration, or by name alone, most time first. Excludes kernels below the minimum duration and, by default, collectives.",
         fields,
         kernel_rows,
     )
@@ -257,7 +250,7 @@ pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(exact("Share of the total time of all rows.", "call"));
     Sheet::with_context(
         "hip_summary",
-        "HIP calls by function, most time first. Calls below the minimum duration are left out.",
+        "HIP calls by function, most time first. Excludes calls below the minimum duration.",
         fields,
         call_rows,
     )

@@ -55,15 +55,16 @@ const COUNT: Column = Column::new("Count", Count, "Calls.");
 const SHARE_OF_LIBRARY: Column = Column::new(
     "Percentage (%)",
     Number(Percent),
-    "Share of the time of all calls of the library. Calls nest across libraries, and threads call concurrently.",
-).with_role(Role::Headline);
+    "Share of the library's total call time. Calls nest across libraries, and threads call concurrently.",
+)
+.with_role(Role::Headline);
 const FUNCTION: Column = Column::new("function", Text, "Function.");
 
 pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         Column::text(
             "domain",
-            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or the profiler's name of another.",
+            "Library: HIP, HSA, RCCL, ROCDECODE, ROCJPEG, or another as named by the profiler.",
         )
         .field(|row: &FunctionRow<'_>| row.domain.into()),
         FUNCTION.field(|row: &FunctionRow<'_>| row.name.into()),
@@ -73,24 +74,23 @@ pub(super) fn by_function<'a>() -> Sheet<'a, RocprofAnalysis> {
         SHARE_OF_LIBRARY.field_in(|totals: &Totals, row: &FunctionRow<'_>| {
             percent(row.durations.sum, totals[&row.library]).into()
         }),
-        Column::percent(
-            "Cumulative Percentage (%)",
-            "Sum of Percentage (%) over this row and all above it of the same library.",
-        )
-        .with_role(Role::Headline)
-        .field_in(|totals: &Totals, row: &FunctionRow<'_>| percent(row.running, totals[&row.library]).into()),
+        Column::percent("Cumulative Percentage (%)", "Running sum of Percentage (%) within the library.")
+            .with_role(Role::Headline)
+            .field_in(|totals: &Totals, row: &FunctionRow<'_>| {
+                percent(row.running, totals[&row.library]).into()
+            }),
         Column::count(
             "GPU Events",
-            "Kernels and copies that the calls launched, matched by process and correlation ID.",
+            "Number of kernels and copies launched by the calls, matched by process and correlation ID.",
         )
         .field(|row: &FunctionRow<'_>| row.function.gpu_events.into()),
-        Column::milliseconds("GPU Time (ms)", "Sum of their durations.")
+        Column::milliseconds("GPU Time (ms)", "Sum of the GPU events' durations.")
             .field(|row: &FunctionRow<'_>| ms(row.function.gpu_time).into()),
     ];
     let durations = durations("call", |row: &FunctionRow<'_>| &row.durations);
     Sheet::with_context(
         "api_summary",
-        "Library calls by library and function, most time first within a library; the program's markers are in marker_ranges.",
+        "Calls by library and function, most time first within a library; the program's markers are in marker_ranges.",
         keys.into_iter().chain(durations).chain(shares),
         |analysis: &RocprofAnalysis| {
             Some(function_rows(analysis.profile())).filter(|(_, rows)| !rows.is_empty())
@@ -228,15 +228,15 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         FUNCTION
             .described("Called function; empty if the profile has no call for these events.")
             .field(|row: &LatencyRow<'_>| row.function.into()),
-        Column::text("event", "What the call launched: kernel or copy.")
+        Column::text("event", "Launched work: kernel or copy.")
             .field(|row: &LatencyRow<'_>| row.event.into()),
-        Column::text("name", "Kernel, or the profiler's name of the copy.")
+        Column::text("name", "Kernel, or the profiler's name for the copy.")
             .field(|row: &LatencyRow<'_>| row.name.into()),
         Column::count("Launches", "Calls.").field(|row: &LatencyRow<'_>| row.launches.into()),
-        Column::count("Count", "Kernels or copies; more than calls if a call launches several.")
+        Column::count("Count", "Number of kernels or copies; exceeds calls if a call launches several.")
             .field(|row: &LatencyRow<'_>| row.events.into()),
     ];
-    let total = Column::milliseconds("GPU Time Total (ms)", "Sum of the times on the GPU.")
+    let total = Column::milliseconds("GPU Time Total (ms)", "Sum of GPU times.")
         .with_role(Role::Headline)
         .field(|row: &LatencyRow<'_>| ms(row.total).into());
     let fields = keys
@@ -270,7 +270,7 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain([total]);
     Sheet::new(
         "api_kernel_latency",
-        "Calls with the kernels and copies they launched, matched by process and correlation ID, most GPU time first. Events whose call is not in the profile have a row without a function.",
+        "Calls with the kernels and copies they launched, matched by process and correlation ID, most GPU time first. Events without a recorded call have a row without a function.",
         fields,
         latency_rows,
     )

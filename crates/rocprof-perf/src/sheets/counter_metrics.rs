@@ -30,7 +30,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     });
     Sheet::with_context(
         "kernel_counter_metrics",
-        "Metrics from hardware counters by kernel and kind of GPU, most time first; empty if their counters were not collected.",
+        "Metrics from hardware counters by kernel and GPU model, most time first; empty if their counters were not collected.",
         keys(|row: &Row<'_>| &row.kernel).into_iter().chain(figures),
         rows,
     )

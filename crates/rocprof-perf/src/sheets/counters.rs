@@ -25,15 +25,15 @@ pub(super) fn keys<C, R>(
     [
         NAME.field(move |row| of(row).name.into()),
         TARGET.field(move |row| of(row).hardware.target.into()),
-        Column::count("Dispatches", "Dispatches in which any counter was collected.")
+        Column::count("Dispatches", "Number of dispatches with any counter collected.")
             .field(move |row| of(row).dispatches.into()),
         Column::milliseconds(
             "Kernel Time (ms)",
-            "Sum of their durations; dispatches with collected counters run one by one.",
+            "Sum of dispatch durations; counter collection serializes dispatches.",
         )
         .with_role(Role::Headline)
         .field(move |row| ms(of(row).time).into()),
-        Column::microseconds("Mean Kernel Time (µs)", "Mean duration of these dispatches.")
+        Column::microseconds("Mean Kernel Time (µs)", "Mean dispatch duration.")
             .per("dispatch")
             .field(move |row| us(of(row).time as f64 / of(row).dispatches as f64).into()),
     ]
@@ -44,7 +44,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "counter: …",
             Number(One),
-            "Value of the counter, summed over its instances; mean over the dispatches it was collected in.",
+            "Counter value summed over instances; mean over dispatches in which it was collected.",
         )
         .per("dispatch"),
         |counters: &Vec<&str>| counters.iter().map(|name| format!("counter: {name}")).collect(),
@@ -52,7 +52,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     );
     Sheet::with_context(
         "kernel_counters",
-        "Hardware counters by kernel and kind of GPU, most time first, one column per counter.",
+        "Hardware counters by kernel and GPU model, most time first, one column per counter.",
         keys(|kernel: &CountedKernel<'_>| kernel).into_iter().chain([counters]),
         |analysis| {
             let CountedKernels { counters, kernels } = CountedKernels::new(analysis);

@@ -25,7 +25,7 @@ const COUNT: Column = Column::new("Count", Count, "");
 const CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "Kind of work by the full kernel name, in the categories of trace reports: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other if the name does not tell. In the TraceLens layout: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
+    "Category by full kernel name, as in trace reports: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other if the name is not recognized. In the TraceLens layout: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
 );
 /// What rests on the durations of kernels.
 const OF_DURATIONS: &[Figure] = &[Figure::OpsSummary, Figure::SumsOfDeviceTime];
@@ -126,7 +126,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = durations.into_iter().chain(shares()).chain(sums);
     Sheet::with_context(
         names::KERNEL_SUMMARY,
-        "Kernels by name, most time first; kernels of one name that do different work have a row each; left out if the kernel summary is disabled.",
+        "Kernels by name, most time first; kernels with the same name but different work have separate rows; omitted if the kernel summary is disabled.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let row = |group: &KernelGroup| {
@@ -160,7 +160,7 @@ fn by_category<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         names::KERNEL_SUMMARY_BY_CATEGORY,
-        "Kernels by category, most time first; left out if the kernel summary is disabled.",
+        "Kernels by category, most time first; omitted if the kernel summary is disabled.",
         sums.into_iter().chain(shares()),
         |analysis: &'a RocprofAnalysis| {
             if analysis.options().disable_kernel_summary {
@@ -210,23 +210,48 @@ pub(super) fn details<'a>() -> Sheet<'a, RocprofAnalysis> {
             |dispatch: &&Dispatch| dispatch.duration().0,
         ),
         // The numbers of a profile have 64 bits without a sign, those of a column with one.
-        Column::identifier("stream", "HIP stream; 0 is the default stream.").field(|dispatch: &&Dispatch| (dispatch.stream as i64).into()),
-        Column::identifier("dispatch_id", "Position in dispatch order, from 1; 0 if the profile does not number dispatches.").field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
-        size(Column::count("grid_x", "Work items along x (not work groups); of all three dimensions if the profile gives only the product."), |launch| launch.grid[0]),
+        Column::identifier("stream", "HIP stream; 0 is the default stream.")
+            .field(|dispatch: &&Dispatch| (dispatch.stream as i64).into()),
+        Column::identifier(
+            "dispatch_id",
+            "Position in dispatch order, from 1; 0 if the profile does not number dispatches.",
+        )
+        .field(|dispatch: &&Dispatch| (dispatch.dispatch_id as i64).into()),
+        size(
+            Column::count(
+                "grid_x",
+                "Work items along x (not work groups), or the product over x, y and z if only that is recorded.",
+            ),
+            |launch| launch.grid[0],
+        ),
         size(Column::count("grid_y", "Work items along y."), |launch| launch.grid[1]),
         size(Column::count("grid_z", "Work items along z."), |launch| launch.grid[2]),
-        size(Column::count("block_x", "Work items per work group along x; of all three dimensions if the profile gives only the product.").per("work group"), |launch| launch.workgroup[0]),
-        size(Column::count("block_y", "Work items per work group along y.").per("work group"), |launch| launch.workgroup[1]),
-        size(Column::count("block_z", "Work items per work group along z.").per("work group"), |launch| launch.workgroup[2]),
-        Column::text("agent_id", "GPU as named in the profile; empty if not named.").with_role(Role::Detail).field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
-            Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
-            None => analysis.options().conventions.unknown_agent.into(),
+        size(
+            Column::count(
+                "block_x",
+                "Work items per work group along x, or the product over x, y and z if only that is recorded.",
+            )
+            .per("work group"),
+            |launch| launch.workgroup[0],
+        ),
+        size(Column::count("block_y", "Work items per work group along y.").per("work group"), |launch| {
+            launch.workgroup[1]
         }),
-        Column::identifier("thread_id", "Launching thread; 0 if not recorded.").field(|dispatch: &&Dispatch| dispatch.thread.into()),
+        size(Column::count("block_z", "Work items per work group along z.").per("work group"), |launch| {
+            launch.workgroup[2]
+        }),
+        Column::text("agent_id", "GPU, as named in the profile; empty if not named.")
+            .with_role(Role::Detail)
+            .field_in(|analysis: &Context<'_>, dispatch: &&Dispatch| match dispatch.agent {
+                Some(agent) => analysis.profile().agents[agent as usize].label.as_str().into(),
+                None => analysis.options().conventions.unknown_agent.into(),
+            }),
+        Column::identifier("thread_id", "Launching thread; 0 if not recorded.")
+            .field(|dispatch: &&Dispatch| dispatch.thread.into()),
     ];
     Sheet::with_context(
         "kernel_details",
-        "Kernels one by one, longest first, ties in dispatch order; on request.",
+        "Individual kernels, longest first, ties in dispatch order; on request.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             if !analysis.options().kernels.kernel_details {
@@ -266,14 +291,14 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         NAME.field_in(|analysis: &Context<'_>, (name, _): &Row| {
             analysis.names()[*name as usize].as_str().into()
         }),
-        Column::count("Short Kernel count", "Runs below the threshold.")
+        Column::count("Short Kernel count", "Number of runs below the threshold.")
             .field(|(_, durations): &Row| durations.count.into()),
         whole_time(
-            Column::microseconds("Short Kernel duration (µs) sum", "Sum of these durations.")
+            Column::microseconds("Short Kernel duration (µs) sum", "Sum of short kernel durations.")
                 .with_role(Role::Headline),
             |(_, durations): &Row| durations.sum,
         ),
-        Column::microseconds("Short Kernel duration (µs) mean", "Mean of these durations.")
+        Column::microseconds("Short Kernel duration (µs) mean", "Mean short kernel duration.")
             .per("kernel")
             .field_in(|analysis: &Context<'_>, (_, durations): &Row| {
                 (analysis.us(durations.sum as f64) / durations.count as f64).into()

@@ -16,28 +16,28 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     let configuration = [
         NAME.field(|row: &Row<'_>| row.name.into()),
         TARGET.field(|row: &Row<'_>| row.hardware.target.into()),
-        Column::nested("grid", "Work groups per dimension; only their product if the format gives products.").with_role(Role::Name).field(|row: &Row<'_>| row.extents(row.blocks()).into()),
-        Column::nested("work_group", "Work items per work group, by dimension; only their product if the format gives products.").with_role(Role::Name).field(|row: &Row<'_>| row.extents(row.launch.workgroup).into()),
+        Column::nested("grid", "Work groups per dimension, or their product if only that is recorded.").with_role(Role::Name).field(|row: &Row<'_>| row.extents(row.blocks()).into()),
+        Column::nested("work_group", "Work items per work group, by dimension, or their product if only that is recorded.").with_role(Role::Name).field(|row: &Row<'_>| row.extents(row.launch.workgroup).into()),
         Column::count("Work Groups", "Work groups per launch.").per("launch").field(|row: &Row<'_>| row.work_groups().into()),
-        Column::count("Work Items per Group", "Size of a work group.").per("work group").field(|row: &Row<'_>| product(row.launch.workgroup).into()),
-        Column::count("Waves per Group", "Work items of a work group over the lanes of a wave, rounded up.").per("work group").field(|row: &Row<'_>| {
+        Column::count("Work Items per Group", "Work group size.").per("work group").field(|row: &Row<'_>| product(row.launch.workgroup).into()),
+        Column::count("Waves per Group", "Work items per work group / wave size, rounded up.").per("work group").field(|row: &Row<'_>| {
             row.hardware.wave_size.and_then(|size| waves_per_work_group(&row.launch, size)).into()
         }),
-        Column::new("Work Groups per CU", Number(One), "Work groups per launch over the compute units of the GPU; below 1, some are unused.").per("compute unit").field(|row: &Row<'_>| row.groups_per_compute_unit().into()),
-        Column::count("VGPRs", "Vector registers per work item; empty if the format has no registers.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.vgprs).into()),
+        Column::new("Work Groups per CU", Number(One), "Work groups per launch / compute units of the GPU; below 1, some units are unused.").per("compute unit").field(|row: &Row<'_>| row.groups_per_compute_unit().into()),
+        Column::count("VGPRs", "Vector registers per work item; empty if the format lacks registers.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.vgprs).into()),
         Column::count("Accumulation VGPRs", "Accumulation registers per work item.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.accum_vgprs).into()),
         Column::count("SGPRs", "Scalar registers per wave.").distinguishing().per("wave").field(|row: &Row<'_>| row.registers(row.launch.sgprs).into()),
         Column::new("LDS (bytes)", Whole(Bytes), "Local data share per work group, in bytes.").distinguishing().per("work group").field(|row: &Row<'_>| row.launch.group_segment.into()),
         Column::new("Scratch (bytes)", Whole(Bytes), "Scratch memory per work item; above 0, registers were spilled or arrays indexed.").distinguishing().per("work item").field(|row: &Row<'_>| row.launch.private_segment.into()),
-        Column::count("Waves per SIMD by VGPRs", "Waves that a SIMD unit's vector registers allow, at most its wave slots: on gfx90a and later 512 per lane over VGPRs (to a multiple of 4) plus accumulation VGPRs (to a multiple of 8 together), on older targets 256 over VGPRs (to a multiple of 4).").per("simd").field(|row: &Row<'_>| {
+        Column::count("Waves per SIMD by VGPRs", "Waves per SIMD unit allowed by its vector registers, at most its wave slots: on gfx90a and later 512 per lane / (VGPRs rounded up to a multiple of 4, plus accumulation VGPRs, rounded up to a multiple of 8 together), on older targets 256 / VGPRs (rounded up to a multiple of 4).").per("simd").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.waves_by_registers).into()
         }),
-        Column::count("Resident Groups per CU", "Most work groups that fit a compute unit: the least that its wave slots, vector registers, local data share (in steps of 512 bytes, on gfx950 of 1280) and the 16 work groups of several waves allow.").per("compute unit").field(|row: &Row<'_>| row.occupancy.map(|it| it.work_groups).into()),
-        Column::percent("Theoretical Occupancy (%)", "Waves of these work groups over the wave slots of the compute unit; empty if the format lacks registers or limits of the GPU, and for targets other than gfx9.").field(|row: &Row<'_>| {
+        Column::count("Resident Groups per CU", "Maximum work groups per compute unit: the minimum allowed by its wave slots, vector registers, local data share (in steps of 512 bytes, 1280 on gfx950) and the limit of 16 multi-wave work groups.").per("compute unit").field(|row: &Row<'_>| row.occupancy.map(|it| it.work_groups).into()),
+        Column::percent("Theoretical Occupancy (%)", "Waves of these work groups / wave slots of the compute unit; empty if the format lacks registers or GPU limits, and for targets other than gfx9.").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.percent).into()
         }),
-        Column::text("occupancy_limit", "What prevents one more work group.").with_role(Role::Detail).field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
-        Column::count("Count", "Launches on all GPUs of the kind.").field(|row: &Row<'_>| row.durations.count.into()),
+        Column::text("occupancy_limit", "Limiting resource.").with_role(Role::Detail).field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
+        Column::count("Count", "Number of launches on all GPUs of this model.").field(|row: &Row<'_>| row.durations.count.into()),
     ];
     let fields = configuration
         .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &Row<'_>| row.durations.sum));
     Sheet::new(
         "kernel_launch_shapes",
-        "Launch configurations by kernel and kind of GPU, most time first.",
+        "Launch configurations by kernel and GPU model, most time first.",
         fields,
         |analysis| {
             let rows = rows(analysis);

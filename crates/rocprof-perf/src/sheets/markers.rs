@@ -22,23 +22,23 @@ struct Row<'a> {
 pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         Column::text("name", "Text of the range or mark.").field(|row: &Row<'_>| row.name.into()),
-        Column::count("Count", "Ranges; marks have no duration.")
+        Column::count("Count", "Number of ranges or marks; marks have no duration.")
             .field(|row: &Row<'_>| row.durations.count.into()),
     ];
     let kernels = [
-        Column::count("Kernels", "Kernels of the ranges, each counted once.").field(|row: &Row<'_>| row.work.kernels.into()),
-        Column::milliseconds("Kernel Time (ms)", "Sum of these kernels' durations; for kernels matched by time, of the parts within the ranges.").field(|row: &Row<'_>| {
+        Column::count("Kernels", "Number of kernels in the ranges, each counted once.").field(|row: &Row<'_>| row.work.kernels.into()),
+        Column::milliseconds("Kernel Time (ms)", "Sum of these kernels' durations; if matched by time, only the parts within the ranges.").field(|row: &Row<'_>| {
             let lengths = row.work.spans.iter().map(|span| span.length());
             ms(lengths.fold(0_i64, i64::saturating_add)).into()
         }),
-        Column::milliseconds("GPU Busy Time (ms)", "Time during which any of these kernels ran on any GPU, overlaps counted once.").field(|row: &Row<'_>| {
+        Column::milliseconds("GPU Busy Time (ms)", "Time with any of these kernels running on any GPU, overlaps counted once.").field(|row: &Row<'_>| {
             ms(row.work.spans.iter().copied().collect::<IntervalSet>().total_length()).into()
         }),
-        Column::text("kernels_by", "How kernels were matched: launch (their call lies in a range of the same process and thread) or time (they ran during a range of the same process, if the profile has no kernel calls).").with_role(Role::Detail).field(|row: &Row<'_>| row.method.into()),
+        Column::text("kernels_by", "Kernel matching: launch (their call lies in a range of the same process and thread) or time (they ran during a range of the same process; used if the profile has no kernel calls).").with_role(Role::Detail).field(|row: &Row<'_>| row.method.into()),
     ];
     Sheet::new(
         "marker_ranges",
-        "The program's roctx ranges and marks by text, most time first. A kernel belongs to every range around its launch, so nested ranges share kernels.",
+        "The program's roctx ranges and marks by text, most time first. A kernel belongs to every range enclosing its launch, so nested ranges share kernels.",
         keys.into_iter().chain(durations("range", |row: &Row<'_>| &row.durations)).chain(kernels),
         |analysis: &RocprofAnalysis| rows(analysis.profile()),
     )

@@ -44,39 +44,37 @@ const DIRECTION: &str = "direction";
 const BANDWIDTH: Column = Column::new(
     "Bandwidth (GB/s)",
     Number(GigabytesPerSecond),
-    "Bytes of all copies over the sum of their durations (10⁹ bytes).",
+    "Bytes of all copies / sum of their durations (10⁹ bytes).",
 );
 
 pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
-        Column::text(
-            DIRECTION,
-            "Source to destination, or the profiler's name of the copy if it does not tell.",
-        )
-        .field_in(|(profile, _): &Agents<'_>, row: &CopyRow| {
-            let (direction, name, ..) = row.key;
-            direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
-        }),
-        Column::text("source", "CPU or GPU whose memory was read; empty if the format has none.")
+        Column::text(DIRECTION, "Source to destination, or the profiler's name for the copy if unknown.")
+            .field_in(|(profile, _): &Agents<'_>, row: &CopyRow| {
+                let (direction, name, ..) = row.key;
+                direction_name(direction).unwrap_or_else(|| profile.text(name)).into()
+            }),
+        Column::text("source", "Source CPU or GPU; empty if the format lacks it.")
             .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.2).into()),
-        Column::text("destination", "CPU or GPU whose memory was written; empty if the format has none.")
+        Column::text("destination", "Destination CPU or GPU; empty if the format lacks it.")
             .field_in(|agents: &Agents<'_>, row: &CopyRow| agent(agents, row.key.3).into()),
-        Column::text("size", "Range of copy sizes, lower bound included; empty if the format has none.")
+        Column::text("size", "Range of copy sizes, lower bound inclusive; empty if the format has no sizes.")
             .field(|row: &CopyRow| row.key.4.map(|range| SIZES[range].1).into()),
         Column::count("Count", "Copies.").field(|row: &CopyRow| row.durations.count.into()),
-        Column::new("Bytes", Whole(Bytes), "Sum over all of them.").field(|row: &CopyRow| row.bytes.into()),
+        Column::new("Bytes", Whole(Bytes), "Total bytes of all copies.")
+            .field(|row: &CopyRow| row.bytes.into()),
     ];
     let rates = [
         Column::milliseconds(
             "Union Time (ms)",
-            "Time during which any of the copies ran, overlaps counted once.",
+            "Time with any of the copies running, overlaps counted once.",
         )
         .field(|row: &CopyRow| ms(row.union).into()),
         BANDWIDTH.field(|row: &CopyRow| row.bandwidth(row.durations.sum).into()),
         Column::new(
             "Min Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "The same for the slowest copy; copies without a duration are left out.",
+            "Bandwidth of the slowest copy, excluding copies without a duration.",
         )
         .spread_of(BANDWIDTH.name)
         .per("copy")
@@ -84,7 +82,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "Max Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "The same for the fastest copy; copies without a duration are left out.",
+            "Bandwidth of the fastest copy, excluding copies without a duration.",
         )
         .spread_of(BANDWIDTH.name)
         .per("copy")
@@ -92,7 +90,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::new(
             "Union Bandwidth (GB/s)",
             Number(GigabytesPerSecond),
-            "Bytes of all copies over Union Time: their combined rate.",
+            "Bytes of all copies / Union Time: their combined rate.",
         )
         .field(|row: &CopyRow| row.bandwidth(row.union).into()),
     ];
@@ -193,23 +191,23 @@ pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
     let keys = [
         Column::text(
             "agent",
-            "CPU or GPU that owns the memory; for freed memory, by its allocation; empty if neither tells.",
+            "CPU or GPU that owns the memory (for frees, according to the allocation); empty if unknown.",
         )
         .field_in(|agents: &Agents<'_>, row: &AllocationRow<'_>| agent(agents, row.agent).into()),
-        Column::text("operation", "The profiler's name of the operation.")
+        Column::text("operation", "Operation, as named by the profiler.")
             .field(|row: &AllocationRow<'_>| row.operation.into()),
         Column::count("Count", "Operations.").field(|row: &AllocationRow<'_>| row.durations.count.into()),
         Column::new("Bytes", Whole(Bytes), "Bytes allocated or freed.")
             .field(|row: &AllocationRow<'_>| row.operations.bytes.into()),
         Column::count(
             "Unknown Addresses",
-            "Operations that free an address without a recorded allocation; their bytes are unknown.",
+            "Number of frees of an address without a recorded allocation; their bytes are unknown.",
         )
         .field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
     ];
     let live = [
-        Column::new("Peak Live Bytes", Whole(Bytes), "Most bytes of the agent allocated and not yet freed at a time, the same in all its rows; empty if the profile has no addresses of allocations, and for a window, as more may have been allocated before.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
-        Column::new("Live Bytes at End", Whole(Bytes), "Bytes of the agent allocated and never freed, the same in all its rows; empty if the peak is.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
+        Column::new("Peak Live Bytes", Whole(Bytes), "Peak bytes allocated and not yet freed on the agent, the same in all its rows; empty without allocation addresses, and for a window, as more may have been allocated before it.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
+        Column::new("Live Bytes at End", Whole(Bytes), "Bytes allocated and never freed on the agent, the same in all its rows; empty if the peak is.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
     ];
     Sheet::with_context(
         "memory_allocations",

@@ -20,7 +20,7 @@ const TIME: Column = TIME_MS.described("Length of the union of these spans, all 
     Figure::IdleTime,
 ]);
 
-const AGENT: Column = Column::text("agent", "GPU as named in the profile; empty if not named.");
+const AGENT: Column = Column::text("agent", "GPU, as named in the profile; empty if not named.");
 
 pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     /// Name, time in nanoseconds, share of the total in percent.
@@ -33,7 +33,7 @@ pub(super) fn together<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         names::GPU_TIMELINE,
-        "Time of all GPUs together by kind of activity.",
+        "Time across all GPUs by kind of activity.",
         fields,
         |analysis: &'a RocprofAnalysis| {
             let times = times(analysis);
@@ -147,7 +147,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
         AGENT.field(|(agent, ..): &Row<'_>| agent.map(|agent| agent.label.as_str()).into()),
         Column::identifier("gpu", "Index of the GPU among those visible to the process.").with_role(Role::Name).field(|(agent, ..): &Row<'_>| agent.and_then(|agent| agent.ordinal).into()),
-        Column::text("product", "Product, or target if the profile does not name it.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
+        Column::text("product", "Product name, or target if not recorded.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         }),
         TYPE.described("Kind of time: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),

@@ -114,7 +114,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
         })
     };
     let mut fields = vec![
-        Column::text("name", "The kernel, copy or fill.").field_in(|table: &Of<'a, T>, row: &Row| {
+        Column::text("name", "Kernel, copy or fill.").field_in(|table: &Of<'a, T>, row: &Row| {
             table.diff.trees()[row.side].trace().name(row.event).into()
         }),
         Column::text("cpu_op_name", "Launching operator; empty if none.").field_in(
@@ -129,10 +129,10 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
                     .into()
             },
         ),
-        Column::text("run", "Run it belongs to: A or B.")
+        Column::text("run", "Run: A or B.")
             .only_in(Layout::Roles)
             .field(|row: &Row| ["A", "B"][row.side].into()),
-        Column::text("source", "Run it belongs to: trace1 is A, trace2 is B.")
+        Column::text("source", "Run: trace1 is A, trace2 is B.")
             .only_in(Layout::Listed)
             .field(|row: &Row| ["trace1", "trace2"][row.side].into()),
         argument(Column::nested("Input Dims", "Shapes of the operator's arguments."), |of| of.dims),
@@ -171,25 +171,25 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
         |table: &Of<'a, T>, row: &Row| table.units[row.unit].number.into(),
     ));
     fields.extend([
-        Column::text("status", "How the sides of the unit differ, as in diff_units.")
+        Column::text("status", "Kind of difference of the unit, as in diff_units.")
             .with_role(Role::Detail)
             .only_in(Layout::Roles)
             .field_in(|table: &Of<'a, T>, row: &Row| table.units[row.unit].status.as_str().into()),
-        Column::text("confidence", "Certainty of the match, as in diff_units; empty if nothing is matched.")
+        Column::text("confidence", "Certainty of the match, as in diff_units; empty without a match.")
             .with_role(Role::Detail)
             .only_in(Layout::Roles)
             .field_in(|table: &Of<'a, T>, row: &Row| {
                 table.units[row.unit].confidence.map(Confidence::as_str).into()
             }),
-        Column::identifier("gpu_op_uid", "Its index in its run's event list.").field_in(
+        Column::identifier("gpu_op_uid", "Index of the event in its run's event list.").field_in(
             |table: &Of<'a, T>, row: &Row| {
                 table.diff.trees()[row.side].trace().events().uid(row.event).into()
             },
         ),
-        Column::text("nn_module_stack", "Modules around it, outermost first; root without modules.")
+        Column::text("nn_module_stack", "Enclosing modules, outermost first; root if none.")
             .with_role(Role::Detail)
             .field_in(|table: &Of<'a, T>, row: &Row| table.modules(row).into()),
-        Column::text("nn_module_parent", "Innermost of these modules.").with_role(Role::Detail).field_in(
+        Column::text("nn_module_parent", "Innermost enclosing module.").with_role(Role::Detail).field_in(
             |table: &Of<'a, T>, row: &Row| {
                 let modules = table.modules(row);
                 modules.rsplit_once(';').map_or(modules, |(_, innermost)| innermost).into()
@@ -198,7 +198,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     ]);
     Sheet::with_context(
         "diff_stats",
-        "Device events of both runs whose unit of difference takes longer or shorter, or runs other kernels, in the other run, unit by unit; including work found only in B.",
+        "Device events of both runs in units that differ in time or kernels, by unit; includes work found only in B.",
         fields,
         |diff: &'a TreeDiff<T>| Some(device_rows(diff)),
     )

@@ -31,7 +31,7 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
     let fields = [
         Column::text(
             "item",
-            "Device activity: computation by kind of work, exposed communication and copies, or none. Every instant between the first and the last device event counts once.",
+            "Device activity: computation by category, exposed communication and copies, or none. Every instant between the first and the last device event counts once.",
         )
         .field(|(line, ..): &Row| line.item.name().into()),
         Column::microseconds("a_us", "Time in A.")
@@ -42,7 +42,7 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
             .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[B]).into()),
         Column::microseconds(
             "delta_us",
-            "B − A: above 0, B takes longer. The lines add up exactly to the total's.",
+            "B − A: above 0, B takes longer. The rows add up exactly to the total.",
         )
         .with_role(Role::Headline)
         .field(|(line, unit, ..): &Row| unit.to_microseconds(line.delta()).into()),
@@ -51,13 +51,13 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
         Column::new(
             "speedup",
             ColumnKind::Number(Unit::One),
-            "Time in A over time in B: above 1, B is faster. Empty for recordings cut differently.",
+            "Time in A / time in B: above 1, B is faster. Empty if the recordings cover different amounts of work.",
         )
         .field(|&(line, .., cut): &Row| speedup(line.times).filter(|_| !cut).into()),
     ];
     Sheet::new(
         names::DIFF_LEDGER,
-        "Where the total times of two runs differ, largest part first.",
+        "Where the total times of two runs differ, largest difference first.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let lines = diff.ledger();
@@ -80,29 +80,29 @@ struct UnitRow {
 fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
     type Row = UnitRow;
     let fields = [
-        Column::text("operator_a", "Operator in A; several if they stand together in one place. Empty if only B has it.")
+        Column::text("operator_a", "Operator in A; several if adjacent. Empty if only in B.")
             .field(|row: &Row| row.group.names[A].as_str().into()),
-        Column::text("operator_b", "Operator in B; empty if only A has it.")
+        Column::text("operator_b", "Operator in B; empty if only in A.")
             .field(|row: &Row| row.group.names[B].as_str().into()),
-        Column::text("module", "Modules around it, outermost first; empty if the recordings have none.")
+        Column::text("module", "Enclosing modules, outermost first; empty if none are recorded.")
             .field(|row: &Row| row.group.module().into()),
-        Column::text("call_site", "Program line that called the first of them, the nearest outside PyTorch; empty without Python frames.")
+        Column::text("call_site", "Source line that called the first operator, the nearest outside PyTorch; empty without Python frames.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.group.call_site.as_str().into()),
         Column::text(
             "status",
-            "same-kernels; changed-kernels: the same program runs other kernels, or more or fewer; changed-structure: another program in the same place; moved: the same program in another place; only-A and only-B: found in one run only.",
+            "same-kernels; changed-kernels: the same code runs different kernels, or more or fewer; changed-structure: different code in the same place; moved: the same code in a different place; only-A and only-B: found in one run only.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.status.as_str().into()),
         Column::text(
             "confidence",
-            "Certainty of the operators' match. certain: no other candidate; likely: others are as similar; possible: it is similar. For several units, the lowest. Empty if nothing is matched.",
+            "Certainty of the operators' match. certain: no other candidate; likely: others are as similar; possible: only similar. For several units, the lowest. Empty without a match.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.confidence.map(Confidence::as_str).into()),
-        Column::count("units", "Places in the runs with this difference.").field(|row: &Row| row.group.count.into()),
-        Column::microseconds("busy_a_us", "Time in A in which a device event of the unit ran, summed over units.")
+        Column::count("units", "Number of places with this difference.").field(|row: &Row| row.group.count.into()),
+        Column::microseconds("busy_a_us", "Busy time in A (any device event of the unit running), summed over units.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.busy[A]).into()),
         Column::microseconds("busy_b_us", "The same in B.")
@@ -115,8 +115,8 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
             .field(|row: &Row| percent(row.group.delta(), row.total).into()),
         Column::new("speedup", ColumnKind::Number(Unit::One), SPEEDUP)
             .field(|row: &Row| speedup(row.group.busy).into()),
-        Column::count("device_events_a", "Kernels, copies and fills in A.").field(|row: &Row| row.group.events[A].into()),
-        Column::count("device_events_b", "Kernels, copies and fills in B.").field(|row: &Row| row.group.events[B].into()),
+        Column::count("device_events_a", "Number of kernels, copies and fills in A.").field(|row: &Row| row.group.events[A].into()),
+        Column::count("device_events_b", "Number of kernels, copies and fills in B.").field(|row: &Row| row.group.events[B].into()),
         Column::text("inputs_a", "Shapes and types of the first operator in A.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.group.inputs[A].as_str().into()),
@@ -132,7 +132,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
     ];
     Sheet::new(
         names::DIFF_UNITS,
-        "Work that takes longer or shorter in B than in A, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with one of the other run, or work found in one run only.",
+        "Work with different time in A and B, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with one of the other run, or work found in one run only.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let groups = diff.unit_groups();
@@ -161,23 +161,23 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
     }
     let fields = [
         Column::identifier("class", "Row number.").field(|row: &Row| row.number.into()),
-        Column::identifier("within", "Number of the smallest class around all of them, such as the layer around an operator; empty for the outermost.")
+        Column::identifier("within", "Row number of the smallest enclosing class, such as an operator's layer; empty for the outermost.")
             .field(|row: &Row| row.work.within.into()),
         Column::text("name_a", "Operator or module in A.")
             .field(|row: &Row| row.names[A].as_str().into()),
         Column::text("name_b", "Operator or module in B.")
             .field(|row: &Row| row.names[B].as_str().into()),
-        Column::count("count", "Occurrences in both runs, matched one by one.")
+        Column::count("count", "Number of occurrences in both runs, matched pairwise.")
             .field(|row: &Row| row.work.times[A].count.into()),
         Column::microseconds(
             "delta_us",
-            "Kernel time of all of them, B − A. Rows contain each other: a layer includes the difference of its operators.",
+            "Kernel time of all occurrences, B − A. Rows nest: a layer includes the difference of its operators.",
         )
         .with_role(Role::Headline)
         .field(|row: &Row| row.unit.to_microseconds(row.work.delta()).into()),
         Column::microseconds(
             "mean_a_us",
-            "Mean kernel time of one in A: the durations of all device events below it.",
+            "Mean kernel time per occurrence in A: the durations of all device events below it.",
         )
         .with_role(Role::Headline)
         .per("occurrence")
@@ -203,14 +203,14 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
             "Whether the means differ by less than two standard errors, or by less than 1 % of A's.",
         )
         .field(|row: &Row| row.work.is_noise().into()),
-        Column::identifier("uid_a", "Index of the first in A's event list.")
+        Column::identifier("uid_a", "Index of the first occurrence in A's event list.")
             .field(|row: &Row| row.uids[A].into()),
-        Column::identifier("uid_b", "Index of the first in B's event list.")
+        Column::identifier("uid_b", "Index of the first occurrence in B's event list.")
             .field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::new(
         "diff_classes",
-        "Whatever both runs have several times with the same operators and shapes, such as a model's layers: whether it differs by more than it varies.",
+        "Parts that repeat in both runs with the same operators and shapes, such as a model's layers, and whether they differ by more than their variation.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let unit = diff.time_unit();
@@ -240,11 +240,11 @@ fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> 
     type Row = MapRow;
     let fields = [
         Column::text("kind", "module, operator, call or device event.").field(|row: &Row| row.kind.into()),
-        Column::text("name_a", "Its name in A; empty if only B has it.").field(|row: &Row| row.names[A].as_deref().into()),
-        Column::text("name_b", "Its name in B; empty if only A has it.").field(|row: &Row| row.names[B].as_deref().into()),
+        Column::text("name_a", "Name in A; empty if only in B.").field(|row: &Row| row.names[A].as_deref().into()),
+        Column::text("name_b", "Name in B; empty if only in A.").field(|row: &Row| row.names[B].as_deref().into()),
         Column::text(
             "relation",
-            "identical: everything below is equal; aligned: the same program or name in the same place; moved: the same program in another place; replaced: similar contents; replayed: kernels in the same order, one side replayed from a graph.",
+            "identical: everything below is equal; aligned: the same code or name in the same place; moved: the same code in a different place; replaced: similar contents; replayed: kernels in the same order, one side replayed from a graph.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.relation.map(Relation::as_str).into()),
@@ -260,7 +260,7 @@ fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> 
     ];
     Sheet::new(
         names::DIFF_MAP,
-        "Matching of events between A and B: all modules, operators, calls and device events that lead to device work, in the order of A, then those only in B.",
+        "Event matching between A and B: all modules, operators, calls and device events that lead to device work, in A's order, then those only in B.",
         fields,
         |diff: &'a TreeDiff<T>| diff.map_rows(),
     )

@@ -35,26 +35,26 @@ const LENGTH: Statistics = statistics!(
 /// One row per name, of the host and of devices.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
-        Column::text("side", "host (the range as the program marked it) or device (the range as the profiler saw it on a stream, from its first to its last device event).")
+        Column::text("side", "host (as marked by the program) or device (as seen by the profiler on a stream, from its first to its last device event).")
             .field(|row: &Row| if row.on_device { "device" } else { "host" }.into()),
-        Column::text("annotation", "Name that the program gave the range.")
+        Column::text("annotation", "Range name.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().text(row.name).into()),
     ];
     let figures = [
-        Column::milliseconds("device_ms", "Time in which at least one device event of the range ran, summed over ranges. For host ranges: events launched during it by any thread of the process; for device ranges: events on its stream that overlap it. Nested ranges share device time.").showing(&[Figure::BusyTime])
+        Column::milliseconds("device_ms", "Time with at least one of the range's device events running, summed over ranges. For host ranges: events launched during it by any thread of the process; for device ranges: events on its stream that overlap it. Nested ranges share device time.").showing(&[Figure::BusyTime])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.device_time).into()),
         Column::milliseconds("length_ms", "Sum of the ranges' lengths.").showing(&[Figure::LengthsOfAnnotations])
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.time).into()),
         Column::count("count", "Number of ranges.").field(|row: &Row| row.count.into()),
-        Column::count("device_events", "Number of device events of the ranges.")
+        Column::count("device_events", "Number of device events in the ranges.")
             .field(|row: &Row| row.device_events.into()),
-        Column::count("innermost_events", "Those of them in no shorter range of the same side; they add up over the rows of a side.")
+        Column::count("innermost_events", "Number of device events in no shorter range of the same side; adds up over the rows of a side.")
             .field(|row: &Row| row.innermost.into()),
     ];
     Sheet::with_context(
         "annotations",
-        "Ranges named by the program (record_function, profiler steps), on the host and as devices saw them, with their device time, most first; with --waits, if the trace has such ranges.",
+        "Ranges named by the program (record_function, profiler steps), on host and device, with their device time, most first; needs --waits and such ranges in the trace.",
         names.into_iter().chain(figures).chain(LENGTH.fields(|row: &Row| &row.length)),
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| rows(analysis))?;

@@ -155,7 +155,7 @@ const DUR_MEAN: Column = Column::microseconds("dur_mean", "Mean duration in µs.
 const IN_SIZE: Column = Column::new(
     "In msg size (MB)_first",
     ColumnKind::Number(Unit::Mebibytes),
-    "Input size in MiB: In msg nelems times the size of dtype, divided by 1024².",
+    "Input size in MiB: In msg nelems × size of dtype / 1024².",
 );
 
 /// One row per kind of collective.
@@ -178,11 +178,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         list("Process Group Ranks", "Ranks of the group.", |collective| collective.group_ranks),
         NAME.field(|(key, _): &Row<'_>| key.name.into()),
-        count(Column::count("Group size", "Ranks in the group."), |collective| collective.group_size),
+        count(Column::count("Group size", "Number of ranks in the group."), |collective| collective.group_size),
         Column::text("dtype", "Element type.").distinguishing()
             .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.text(key.collective.dtype).or(key.type_name).into()),
-        count(Column::count("In msg nelems", "Input elements of the rank.").with_role(Role::Detail).per("message"), |collective| collective.in_elements),
-        count(Column::count("Out msg nelems", "Output elements of the rank.").with_role(Role::Detail).per("message"), |collective| collective.out_elements),
+        count(Column::count("In msg nelems", "Number of the rank's input elements.").with_role(Role::Detail).per("message"), |collective| collective.in_elements),
+        count(Column::count("Out msg nelems", "Number of the rank's output elements.").with_role(Role::Detail).per("message"), |collective| collective.out_elements),
         list("In split size", "Input elements for each rank, if the parts differ.", |collective| {
             collective.in_split_size
         }),
@@ -193,7 +193,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|(key, _): &Row<'_>| key.stream.into()),
         Column::text(
             "timed",
-            "What is timed. kernel: the kernel. host: the collective as Gloo ran it on a host thread. host call: only the host's call, which may return before the collective ends. Present if some collectives have no kernel.",
+            "Timed event. kernel: the kernel. host: the collective run by Gloo on a host thread. host call: only the host's call, which may return before the collective ends. Present if some collectives have no kernel.",
         )
         .field(|(key, _): &Row<'_>| key.timed.as_str().into())
         .when(|kinds: &Kinds<'_>| kinds.of_host),
@@ -202,7 +202,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             |collective| collective.in_elements,
         ),
         size(
-            Column::new("Out msg size (MB)_first", ColumnKind::Number(Unit::Mebibytes), "Output size in MiB: Out msg nelems times the size of dtype, divided by 1024²."),
+            Column::new("Out msg size (MB)_first", ColumnKind::Number(Unit::Mebibytes), "Output size in MiB: Out msg nelems × size of dtype / 1024²."),
             |collective| collective.out_elements,
         ),
         duration(
@@ -216,7 +216,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration(spread("dur_min", "Shortest duration in µs."), |all| Some(all.min as f64)),
         duration(spread("dur_max", "Longest duration in µs."), |all| Some(all.max as f64)),
-        Column::count("operation_count", "Number of kernels, or of collectives on the host.")
+        Column::count("operation_count", "Number of kernels or host collectives.")
             .field(|(_, durations): &Row<'_>| durations.count.into()),
         MESSAGE_SIZE
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
@@ -233,7 +233,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         COLL_ANALYSIS,
-        "Communication kernels (with a correlation or External id) and collectives on the host (Gloo's; without any device work, calls that name one), by process group, collective, type, size and stream, most time first; left out if there are none or collective analysis is off.",
+        "Communication kernels (with a correlation or External id) and host collectives (Gloo's; without any device work, calls named after a collective), by process group, collective, type, size and stream, most time first; omitted if there are none or collective analysis is off.",
         fields,
         rows,
     ).showing(&[Figure::Collectives])

@@ -25,36 +25,36 @@ pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field(|row: &OverlapRow| row.device.into()),
         Column::text("activity", "Device activity: computation (compute kernels and fills), communication, copy.")
             .field(|row: &OverlapRow| row.activity.as_str().into()),
-        Column::milliseconds("time_ms", "Time in which it ran, alone or not.").showing(&[Figure::Overlap])
+        Column::milliseconds("time_ms", "Time it ran, alone or concurrently.").showing(&[Figure::Overlap])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &OverlapRow| {
                 analysis.ms(row.matrix.shared(row.activity, row.activity)).into()
             }),
-        Column::percent("percent overlapped", "Time in which another activity also ran, as a share of time_ms.")
+        Column::percent("percent overlapped", "Time with another activity also running, as a share of time_ms.")
             .with_role(Role::Headline)
             .field(|row: &OverlapRow| {
                 let time = row.matrix.shared(row.activity, row.activity);
                 percent(time - row.matrix.alone(row.activity), time).into()
             }),
-        with(Column::milliseconds("with_computation_ms", "Time in which computation also ran; for computation, all its time.").showing(&[Figure::Overlap]), Activity::Computation),
-        with(Column::milliseconds("with_communication_ms", "Time in which communication also ran; for communication, all its time.").showing(&[Figure::Overlap]), Activity::Communication),
-        with(Column::milliseconds("with_copy_ms", "Time in which copies also ran; for copies, all their time.").showing(&[Figure::Overlap, Figure::OverlapOfCopies]), Activity::Memcpy),
-        Column::milliseconds("alone_ms", "Time in which no other activity ran.").showing(&[Figure::Overlap, Figure::OverlapOfCopies])
+        with(Column::milliseconds("with_computation_ms", "Time with computation also running; for computation, all its time.").showing(&[Figure::Overlap]), Activity::Computation),
+        with(Column::milliseconds("with_communication_ms", "Time with communication also running; for communication, all its time.").showing(&[Figure::Overlap]), Activity::Communication),
+        with(Column::milliseconds("with_copy_ms", "Time with copies also running; for copies, all their time.").showing(&[Figure::Overlap, Figure::OverlapOfCopies]), Activity::Memcpy),
+        Column::milliseconds("alone_ms", "Time with no other activity running.").showing(&[Figure::Overlap, Figure::OverlapOfCopies])
             .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.alone(row.activity)).into()),
-        Column::milliseconds("with_both_ms", "Time in which all three activities ran.").showing(&[Figure::Overlap, Figure::OverlapOfCopies])
+        Column::milliseconds("with_both_ms", "Time with all three activities running.").showing(&[Figure::Overlap, Figure::OverlapOfCopies])
             .field_in(|analysis: &&Analysis, row: &OverlapRow| {
                 analysis.ms(row.matrix.exactly(&OverlapMatrix::ACTIVITIES)).into()
             }),
         Column::milliseconds(
             "busy_ms",
-            "Time in which the device did anything: the times of each activity alone, of each pair without the third, and of all three add up to it.",
+            "Device busy time: the sum of the times of each activity alone, each pair without the third, and all three.",
         ).showing(&[Figure::Overlap, Figure::BusyTime])
         .with_role(Role::Detail)
         .field_in(|analysis: &&Analysis, row: &OverlapRow| analysis.ms(row.matrix.busy()).into()),
     ];
     Sheet::with_context(
         "overlap_matrix",
-        "Concurrency of computation, communication and copies on a device; with --waits. All device events count, including those without a launch.",
+        "Concurrency of computation, communication and copies on a device; needs --waits. Includes device events without a launch.",
         fields,
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| overlap_rows(analysis))?)),
     )
@@ -135,46 +135,65 @@ const RATE: ColumnKind = ColumnKind::Number(Unit::GigabytesPerSecond);
 const GB_S_CONCURRENT: Column = Column::new(
     "GB/s concurrent",
     RATE,
-    "Bytes over the time in which at least one ran, in units of 1e9 bytes per second; without copies that have no duration.",
+    "Bytes / time with at least one copy running, in GB/s (10⁹ bytes), excluding copies without a duration.",
 );
 
 /// What bandwidth copies reach.
 pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field(|row: &CopyKind| row.device.into()),
-        Column::text("kind", "Kind of copy or fill, as the profiler names it, with the direction if recorded separately.")
-            .field_in(|analysis: &&Analysis, row: &CopyKind| row.name(analysis.trace()).into()),
+        Column::text(
+            "kind",
+            "Kind of copy or fill, as named by the profiler, with the direction if recorded separately.",
+        )
+        .field_in(|analysis: &&Analysis, row: &CopyKind| row.name(analysis.trace()).into()),
         Column::new("bytes", ColumnKind::Whole(Unit::Bytes), "Bytes of all copies with a recorded size.")
             .with_role(Role::Headline)
             .field(|row: &CopyKind| row.bytes.into()),
-        Column::milliseconds("time_ms", "Sum of their durations.")
+        Column::milliseconds("time_ms", "Sum of durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.time).into()),
-        Column::new("GB/s per copy", RATE, "Bytes over the sum of durations, in units of 1e9 bytes per second; empty if none takes time.")
-            .field_in(|analysis: &&Analysis, row: &CopyKind| {
-                let rate = (row.time > 0).then(|| row.bytes as f64 / row.time as f64);
-                rate.map(|rate| analysis.gb_per_s(rate)).into()
-            }),
-        GB_S_CONCURRENT
-            .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()),
-        Column::new("GB/s concurrent median", RATE, "Combined rate of concurrent copies, each at its bytes over its duration: not exceeded for half of the time in which at least one ran.")
-            .spread_of(GB_S_CONCURRENT.name)
-            .per("moment")
-            .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()),
+        Column::new(
+            "GB/s per copy",
+            RATE,
+            "Bytes / sum of durations, in GB/s (10⁹ bytes); empty if all durations are zero.",
+        )
+        .field_in(|analysis: &&Analysis, row: &CopyKind| {
+            let rate = (row.time > 0).then(|| row.bytes as f64 / row.time as f64);
+            rate.map(|rate| analysis.gb_per_s(rate)).into()
+        }),
+        GB_S_CONCURRENT.field_in(|analysis: &&Analysis, row: &CopyKind| {
+            row.rate.mean().map(|rate| analysis.gb_per_s(rate)).into()
+        }),
+        Column::new(
+            "GB/s concurrent median",
+            RATE,
+            "Median over busy time of the combined rate of concurrent copies, each at its bytes / duration.",
+        )
+        .spread_of(GB_S_CONCURRENT.name)
+        .per("moment")
+        .field_in(|analysis: &&Analysis, row: &CopyKind| {
+            row.rate.quantile(0.5).map(|rate| analysis.gb_per_s(rate)).into()
+        }),
         Column::new("GB/s concurrent max", RATE, "Highest combined rate of concurrent copies.")
             .spread_of(GB_S_CONCURRENT.name)
             .per("moment")
-            .field_in(|analysis: &&Analysis, row: &CopyKind| row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()),
-        Column::milliseconds("busy_ms", "Time in which at least one ran.")
+            .field_in(|analysis: &&Analysis, row: &CopyKind| {
+                row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()
+            }),
+        Column::milliseconds("busy_ms", "Time with at least one running.")
             .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.rate.busy()).into()),
         Column::count("count", "Number of copies.").field(|row: &CopyKind| row.count.into()),
-        Column::count("without_size", "Copies without a recorded size, which count in no other column but count.")
-            .with_role(Role::Detail)
-            .field(|row: &CopyKind| row.without_size.into()),
+        Column::count(
+            "without_size",
+            "Number of copies without a recorded size, otherwise included only in count.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &CopyKind| row.without_size.into()),
     ];
     Sheet::with_context(
         "copy_bandwidth",
-        "Bandwidth of copies and fills by kind, most bytes first, each alone and together with concurrent ones of its kind; with --waits, if the trace has copies.",
+        "Bandwidth of copies and fills by kind, most bytes first, individually and combined with concurrent ones of the same kind; needs --waits and copies in the trace.",
         fields,
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| analysis.copies())?;
@@ -186,21 +205,21 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
 const HIGHEST: Column = Column::new(
     "GB/s max",
     RATE,
-    "Highest combined rate of concurrent copies in the part, each at its bytes over its duration, in units of 1e9 bytes per second.",
+    "Highest combined rate of concurrent copies in the interval, each at its bytes / duration, in GB/s (10⁹ bytes).",
 )
 .per("moment");
 
 /// The bandwidth of copies over time.
 pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
-        Column::new("GB/s min", RATE, "Lowest combined rate in the part; 0 if none ran at some time.")
+        Column::new("GB/s min", RATE, "Lowest combined rate in the interval; 0 if no copy ran at some time.")
             .per("moment")
             .field_in(|_, part: &Part| part.min.into()),
         HIGHEST.with_role(Role::Headline).field_in(|_, part: &Part| part.max.into()),
     ];
     Sheet::with_context(
         "copy_bandwidth_timeline",
-        "Bandwidth of copies and fills over time, by kind, from the first start to the last end, in at most 2,000 equal parts; with --waits, if the trace has copies with a recorded size.",
+        "Bandwidth of copies and fills over time, by kind, from the first start to the last end, in at most 2,000 equal intervals; needs --waits and copies with a recorded size.",
         series::names("Device and kind of copy or fill.").into_iter().chain(figures),
         |analysis: &Analysis| {
             let copies = analysis.options().waits.then(|| analysis.copy_rates_over_time())?;

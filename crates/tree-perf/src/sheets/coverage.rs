@@ -35,7 +35,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::text(
             "status",
-            "modelled: a model has FLOPs and bytes, or the size of a copy is recorded; in cache: the same, but calls were faster than the memory, though no faster than a cache that holds their bytes may be; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks what a model needs, or the work was launched outside any operator, see reason; no model: no model knows the operator; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+            "modelled: a model gives FLOPs and bytes, or the copy size is recorded; in cache: the same, but calls exceeded memory bandwidth, though not that of a cache that could hold their bytes; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks the model's inputs, or the work was launched outside any operator, see reason; no model: the operator has no model; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
         Column::text(
@@ -48,7 +48,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &Row| row.key.category.as_ref().map(OpCategory::as_str).into()),
         Column::count(
             "operation_count",
-            "Calls of the operator; device events if no operator is known.",
+            "Number of calls of the operator; of device events if the operator is unknown.",
         )
         .field(|row: &Row| row.calls.into()),
         KERNEL_TIME_SUM
@@ -56,12 +56,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| analysis.us(row.time).into()),
         share,
         running,
-        Column::text("reason", "Why FLOPs or bytes are missing; empty if both are known.").with_role(Role::Detail)
+        Column::text("reason", "Reason for missing FLOPs or bytes; empty if both are known.").with_role(Role::Detail)
             .field(|row: &Row| row.key.reason.as_deref().into()),
     ];
     Sheet::with_context(
         COVERAGE,
-        "What the rooflines cover and what they leave out: all device time, linked to an operator or not, by operator, and whether a model has figures for it that the device can reach.",
+        "Coverage of the rooflines: all device time, linked to an operator or not, by operator, and whether a model gives plausible figures for it.",
         fields,
         |analysis| Some((analysis, rows(analysis)?)),
     ).with_sums_showing(&[Figure::Coverage, Figure::AllOfTheDevice])

@@ -136,10 +136,10 @@ fn alone<'a>(column: Column, kind: usize) -> Field<Context<'a>, Row> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
         DEVICE.field_in(|(_, counters): &Context<'_>, &row: &Row| counters.series[row].device.into()),
-        Column::text("counter", "Name given by the recorder.").field_in(
+        Column::text("counter", "Counter, as named by the profiler.").field_in(
             |(analysis, counters): &Context<'_>, &row: &Row| name(analysis, &counters.series[row]).into(),
         ),
-        Column::text("unit", "Unit of the values, from the brackets at the end of the name; empty if none.")
+        Column::text("unit", "Unit, from the brackets at the end of the name; empty if none.")
             .with_role(Role::Detail)
             .field_in(|(analysis, counters): &Context<'_>, &row: &Row| {
                 unit(name(analysis, &counters.series[row])).into()
@@ -175,14 +175,14 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         alone(value("mean_in_communication", "Likewise while it only communicated."), 1),
         alone(value("mean_in_copy", "Likewise while it only copied."), 2),
         of(
-            Column::new("energy_j", Number(Joules), "For counters in W: values times the time they hold, summed."),
+            Column::new("energy_j", Number(Joules), "For counters in W: sum of value × time."),
             |analysis, _, series| {
                 (unit(name(analysis, series)) == Some("W"))
                     .then(|| seconds(analysis, series.values.integral()))
             },
         ),
         of(
-            Column::percent("throttled_pct", "For SM Clock: share of the busy time with a known clock that ran below 0.9 of the highest clock seen."),
+            Column::percent("throttled_pct", "For SM Clock: share of busy time (with a known clock) spent below 0.9 × the highest clock seen."),
             |analysis, counters, series| {
                 if !name(analysis, series).starts_with("SM Clock") {
                     return None;
@@ -198,13 +198,13 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             |analysis, _, series| series.values.interval().map(|interval| analysis.us(interval)),
         ),
         of(
-            Column::percent("coverage_pct", "Time with a known value as a share of the time from the first start to the last end of an event."),
+            Column::percent("coverage_pct", "Time with a known value as a share of the time from first start to last end of all events."),
             |_, counters, series| percent(series.known.total_length(), counters.window.length()),
         ),
     ];
     Sheet::with_context(
         "device_counters",
-        "Sampled device counters, such as power and clocks, weighted by time; if the trace has any. Samples are about a millisecond apart: they say nothing about single kernels.",
+        "Sampled device counters, such as power and clocks, weighted by time; if the trace has any. Samples are about a millisecond apart, too coarse for single kernels.",
         names.into_iter().chain(figures),
         |analysis| {
             let counters = counters(analysis)?;
@@ -216,7 +216,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 
 const HEIGHT: Column = Column::percent(
     "percent of max",
-    "Largest value in the part as a share of the counter's largest, so that counters of different units can share a chart.",
+    "Maximum in the interval as a share of the counter's maximum, so that counters of different units can share a chart.",
 );
 
 /// One row per device, counter and part of the time.
@@ -230,7 +230,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "device_counter_timeline",
-        "Device counters over time, each in at most 2,000 equal parts; parts without a known value are left out. Only if the trace has counters.",
+        "Device counters over time, each in at most 2,000 equal intervals; omits intervals without a known value. Only if the trace has counters.",
         series::names("Device and counter.").into_iter().chain(figures),
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;
@@ -270,23 +270,20 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.counter).into()),
         Column::text("step", "Step marked by the program.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.step).into()),
-        Column::new(
-            "energy_j",
-            Number(Joules),
-            "Watts times the time they hold while the step ran on the host, summed.",
-        )
-        .with_role(Role::Headline)
-        .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
+        Column::new("energy_j", Number(Joules), "Sum of power × time while the step ran on the host.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
         Column::new("mean_w", Number(Watts), "Mean power.")
             .per("moment")
             .field_in(|_, row: &Energy| row.mean.into()),
         Column::milliseconds("known_ms", "Time of the step with known power.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
-        Column::count("samples", "Samples in the step.").field_in(|_, row: &Energy| row.samples.into()),
+        Column::count("samples", "Number of samples in the step.")
+            .field_in(|_, row: &Energy| row.samples.into()),
     ];
     Sheet::with_context(
         "device_energy",
-        "Energy that a device used in each step marked by the program, for steps with at least 20 power samples; if the trace has any.",
+        "Device energy per step marked by the program, for steps with at least 20 power samples; if the trace has any.",
         fields,
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;

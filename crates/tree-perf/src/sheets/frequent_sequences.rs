@@ -42,19 +42,19 @@ struct Totals {
 /// One row per sequence, of operators and of streams.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
-        Column::text("within", "operator (work launched by the calls of one operator, the innermost around all of it) or stream (work in a row on a stream, whoever launched it). Stream sequences may contain operator sequences and each other.")
+        Column::text("within", "operator (work launched by one operator, the innermost enclosing all of it) or stream (consecutive work on a stream, regardless of launcher). Stream sequences may contain operator sequences and each other.")
             .field(|row: &Row| if row.operator.is_some() { "operator" } else { "stream" }.into()),
         Column::text("operator", "Name of the operator; empty for stream sequences.")
             .field_in(|analysis: &&Analysis, row: &Row| row.operator.map(|name| analysis.trace().text(name)).into()),
-        Column::text("sequence", "Names of the device events in order; for long sequences, the first twelve and the number of others.")
+        Column::text("sequence", "Device event names in order; for long sequences, the first twelve and the number of others.")
             .field_in(|analysis: &&Analysis, row: &Row| names(analysis, &row.events).into()),
-        Column::milliseconds("saved_launch_ms", "Host time of all launching calls but the first of each occurrence: what one kernel, or one graph, would save if its launch took as long as the first.")
+        Column::milliseconds("saved_launch_ms", "Host time of all launching calls except the first of each occurrence: saving with one fused kernel, or one graph, if its launch took as long as the first.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.totals.launch_time).into()),
-        Column::count("saved_launches", "Number of these calls.").field(|row: &Row| row.totals.launches.into()),
-        Column::count("count", "Occurrences of the sequence, without those that overlap the previous one.")
+        Column::count("saved_launches", "Number of launching calls saved.").field(|row: &Row| row.totals.launches.into()),
+        Column::count("count", "Number of occurrences, excluding those that overlap the previous one.")
             .field(|row: &Row| row.count.into()),
-        Column::count("length", "Device events in the sequence.")
+        Column::count("length", "Number of device events in the sequence.")
             .per("occurrence")
             .field(|row: &Row| row.events.len().into()),
         Column::milliseconds("device_ms", "Sum over occurrences of the device events' durations.")
@@ -62,7 +62,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "gaps_ms",
             ColumnKind::Number(Unit::Milliseconds),
-            "Time in which the stream ran nothing between the events, summed over occurrences; empty for operator sequences, which may use several streams.",
+            "Idle time of the stream between the events, summed over occurrences; empty for operator sequences, which may use several streams.",
         ).showing(&[Figure::Gaps])
         .field_in(|analysis: &&Analysis, row: &Row| row.gaps.map(|gaps| analysis.ms(gaps)).into()),
         Column::identifier("first_UID", "Index of the first occurrence's first device event in the file's event list.")
@@ -73,7 +73,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "frequent_sequences",
-        "Repeated sequences of device events, largest possible launch saving first: candidates for one fused kernel or a graph; with --waits. The first fifty of operators and the first fifty of streams. Graph work and work whose launch is not in the trace are left out and interrupt stream sequences.",
+        "Repeated sequences of device events, largest possible launch saving first: candidates for one fused kernel or a graph; needs --waits. The top fifty for operators and the top fifty for streams. Graph work and work without a launch in the trace are excluded and interrupt stream sequences.",
         fields,
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| rows(analysis))?;

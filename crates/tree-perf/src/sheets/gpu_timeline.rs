@@ -41,7 +41,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .when(|analysis: &&Analysis| analysis.options().detect_recompute)]);
     Sheet::with_context(
         GPU_TIMELINE,
-        "Where the device's time went: one row per kind of time; left out without device events.",
+        "Where the device's time went: one row per kind of time; omitted without device events.",
         fields,
         |analysis: &Analysis| (analysis.device_event_count() > 0).then(|| (analysis, rows(analysis))),
     )
@@ -61,7 +61,7 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let time = TIME_MS.described("Length of the union of these spans on this device.");
     Sheet::with_context(
         names::GPU_TIMELINE_PER_DEVICE,
-        "Where each device's time went; only for traces of several devices.",
+        "Where each device's time went; only for traces with several devices.",
         [device].into_iter().chain(time_fields(time)),
         |analysis| Some((analysis, rows_per_device(analysis)?)),
     )

@@ -14,32 +14,32 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::identifier("device", "Index of the device.")
             .with_role(Role::Name)
             .field(|row: &Utilization| row.device.into()),
-        Column::identifier("part", "Number of the part, from 0.")
+        Column::identifier("part", "Interval number, from 0.")
             .with_role(Role::Name)
             .field(|row: &Utilization| row.part.into()),
-        Column::milliseconds("Start (ms)", "Start of the part, from the beginning of the recording.")
+        Column::milliseconds("Start (ms)", "Start of the interval, relative to the recording's start.")
             .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.time.start).into()),
-        Column::milliseconds("Length (ms)", "Length of the part.")
+        Column::milliseconds("Length (ms)", "Length of the interval.")
             .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.time.length()).into()),
-        Column::milliseconds("Busy (ms)", "Time in which at least one kernel, copy or fill ran.")
+        Column::milliseconds("Busy (ms)", "Time with at least one kernel, copy or fill running.")
             .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.busy).into()),
         Column::milliseconds(
             "Summed (ms)",
             "Sum of kernel, copy and fill times; concurrent ones each count.",
         )
         .field_in(|analysis: &&Analysis, row: &Utilization| analysis.ms(row.summed).into()),
-        Column::percent("Utilization (%)", "Busy time as a share of the part.")
+        Column::percent("Utilization (%)", "Busy time as a share of the interval.")
             .with_role(Role::Headline)
             .field(|row: &Utilization| percent(row.busy, row.time.length()).into()),
         Column::percent(
             "Summed Utilization (%)",
-            "Summed time as a share of the part: above 100 where work runs concurrently.",
+            "Summed time as a share of the interval; above 100 if work runs concurrently.",
         )
         .field(|row: &Utilization| percent(row.summed, row.time.length()).into()),
     ];
     Sheet::with_context(
         "gpu_utilization",
-        "Utilization of each device in 30 equal parts of the time from its first start to its last end; with --waits.",
+        "Utilization of each device in 30 equal intervals from its first start to its last end; needs --waits.",
         fields,
         |analysis: &'a Analysis| {
             let is_asked = analysis.options().waits && analysis.options().conventions.is_full();

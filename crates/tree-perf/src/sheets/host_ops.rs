@@ -29,12 +29,11 @@ pub(crate) const HOST_SHARE: Column =
         .showing(&[Figure::HostTimes])
         .with_role(Role::Headline);
 pub(crate) const HOST_CUMULATIVE: Column =
-    Column::percent("host_cumulative_percent", "Sum of host_percent over this row and all above it.")
-        .with_role(Role::Headline);
+    Column::percent("host_cumulative_percent", "Running sum of host_percent.").with_role(Role::Headline);
 
 pub(crate) const PERF_PARAMS: Column = Column::nested("perf_params", "Parameters of the model.");
 pub(crate) const REASON: Column =
-    Column::text("reason", "Why FLOPs or bytes are missing; empty if both are known.")
+    Column::text("reason", "Reason for missing FLOPs or bytes; empty if both are known.")
         .with_role(Role::Detail);
 
 const SELF_US: Column = HOST_US.named("self_us").described(
@@ -45,12 +44,12 @@ const SELF_SHARE: Column = HOST_SHARE
     .named("self_percent")
     .showing(&[])
     .described("self_us as a share of its sum over all operators.");
-const CALLS: Column = Column::count("calls", "Calls of the operator.");
+const CALLS: Column = Column::count("calls", "Number of calls of the operator.");
 const CALL_TIME: Statistics = statistics!(
     "call_us",
     ColumnKind::Number(Unit::Microseconds),
     "the duration of a call",
-    "from its start to its end on the host, including operators inside"
+    "from its start to its end on the host, including nested operators"
 )
 .showing(&[Figure::HostTimes]);
 
@@ -73,7 +72,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .named("total_us")
             .field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.us(row.total).into()),
         CALLS.field(|row: &Row<'_>| row.durations.len().into()),
-        Column::count("threads", "Host threads that ran it.")
+        Column::count("threads", "Number of host threads that ran it.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.threads.len().into()),
     ];
@@ -86,7 +85,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .chain(CALL_TIME.fields(|row: &Row<'_>| &row.call_us));
     Sheet::with_context(
         "host_ops",
-        "Host time by operator, most time first: the operators' own, and including the operators inside them. On request, and if no operator launched device work or the recorder does not link all work to its launch. Includes waits for a device.",
+        "Host time by operator, most time first: self and total. On request, or if no operator launched device work or the profiler does not link all work to its launch. Includes waits for a device.",
         fields,
         rows,
     )

@@ -12,7 +12,7 @@ use crate::derived::{IdleRow, IdleRows};
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         IDLE_CAUSES,
-        "Why a device had nothing to run: the time from its first start to its last end in which none of its streams was busy, by cause, most time first; with --waits. The times of a device add up to its idle time. All device events count, including those without a launch.",
+        "Why a device was idle: time from its first start to its last end with no stream busy, by cause, most time first; needs --waits. The times of a device add up to its idle time. Includes device events without a launch.",
         [DEVICE.field(|row: &IdleRow| row.device.into())].into_iter().chain(fields()),
         |analysis| rows(analysis, |rows| &rows.of_devices),
     ).showing(&[Figure::CausesOfIdleTime])
@@ -24,7 +24,7 @@ pub(crate) fn sheet_per_stream<'a>() -> Sheet<'a, Analysis> {
         [DEVICE.field(|row: &IdleRow| row.device.into()), STREAM.field(|row: &IdleRow| row.stream.into())];
     Sheet::with_context(
         "idle_causes_per_stream",
-        "Why a stream had nothing to run: the time from its first start to its last end in which it was not busy, by cause, most time first; with --waits. The times of a stream add up to its span less its busy time. Streams with one event are left out.",
+        "Why a stream was idle: time from its first start to its last end when it was not busy, by cause, most time first; needs --waits. The times of a stream add up to its span minus its busy time. Excludes streams with one event.",
         of_stream.into_iter().chain(fields()),
         |analysis| rows(analysis, |rows| &rows.of_streams),
     ).showing(&[Figure::CausesOfIdleTime])
@@ -33,9 +33,9 @@ pub(crate) fn sheet_per_stream<'a>() -> Sheet<'a, Analysis> {
 const WAITS: &[Figure] = &[Figure::Gaps, Figure::Span, Figure::IdleTime];
 
 pub(super) const DEVICE: Column =
-    Column::identifier("device", "Index of the device; empty if its events name none.").with_role(Role::Name);
+    Column::identifier("device", "Index of the device; empty if not recorded.").with_role(Role::Name);
 pub(super) const STREAM: Column =
-    Column::identifier("stream", "Queue on the device; empty if its events name none.").with_role(Role::Name);
+    Column::identifier("stream", "Stream on the device; empty if not recorded.").with_role(Role::Name);
 
 fn rows(analysis: &Analysis, choose: fn(&IdleRows) -> &Vec<IdleRow>) -> Option<(&Analysis, Vec<IdleRow>)> {
     let rows = choose(analysis.idle_rows()?);
@@ -46,31 +46,31 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
     vec![
         Column::text(
             "cause",
-            "Why nothing ran, the first that holds: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the previous work ended), kernel_wait (launched in time, wait shorter than --kernel_wait_threshold_us), dependency_wait (launched in time, long wait), not_recorded (the recording does not tell whether the device worked: launches without device events, or time between two profiler cycles).",
+            "Reason for the idle time, the first that applies: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the previous work ended), kernel_wait (launched in time, wait shorter than --kernel_wait_threshold_us), dependency_wait (launched in time, long wait), not_recorded (unknown whether the device worked: launches without device events, or time between two profiler cycles).",
         )
         .field(|row: &IdleRow| row.cause.name().into()),
         Column::text(
             "reason",
-            "For a host_wait, what the host did on the launching thread between the end of the previous work and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronisation ran when the work ended), allocation (calls that allocate or free memory took at least half), initialisation (calls that took at least a millisecond and 20 times the usual, or were the first of their name, took at least half: kernels are loaded, libraries set up), graph_launch (anything else before a graph launch), other. For a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call still ran), sync (a synchronisation on the launching thread ended during the wait), unknown. Inferred from times.",
+            "For a host_wait, activity of the launching thread between the end of the previous work and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronization was running when the work ended), allocation (calls that allocate or free memory took at least half), initialisation (calls that took at least a millisecond and 20 times the usual time, or were the first of their name, took at least half: loading kernels, setting up libraries), graph_launch (anything else before a graph launch), other. For a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call was still running), sync (a synchronization on the launching thread ended during the wait), unknown. Inferred from times.",
         )
         .field(|row: &IdleRow| row.cause.reason().into()),
         WAITED_FOR
         .field_in(|analysis: &&Analysis, row: &IdleRow| {
             row.waited_for.map(|name| analysis.trace().text(name)).into()
         }),
-        Column::milliseconds("idle_ms", "Time waited.").showing(WAITS)
+        Column::milliseconds("idle_ms", "Wait time.").showing(WAITS)
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &IdleRow| analysis.ms(row.time).into()),
-        Column::percent("percent of idle", "Time waited as a share of all waits of the stream or device.").showing(WAITS)
+        Column::percent("percent of idle", "Share of all wait time of the stream or device.").showing(WAITS)
             .with_role(Role::Headline)
             .field(|row: &IdleRow| percent(row.time, row.idle).into()),
         Column::percent(
             "percent of span",
-            "Time waited as a share of the time from first start to last end of the stream or device.",
+            "Share of the time from first start to last end of the stream or device.",
         ).showing(WAITS)
         .field(|row: &IdleRow| percent(row.time, row.span).into()),
         per_iteration(WAITS, |row: &IdleRow| row.time as f64),
-        Column::count("waits", "Number of waits: one before each event but the first, including those of zero length.")
+        Column::count("waits", "Number of waits: one before each event except the first, including zero-length waits.")
             .field(|row: &IdleRow| row.waits.into()),
         Column::microseconds("longest_us", "Longest wait.").showing(WAITS)
             .per("wait")

@@ -28,32 +28,32 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
                 analysis.us(analysis.trace().events().duration(row.event)).into()
             },
         ),
-        Column::milliseconds("start_ms", "Start, from the trace's first event.").field_in(
+        Column::milliseconds("start_ms", "Start, relative to the trace's first event.").field_in(
             |analysis: &&Analysis, row: &Row| analysis.ms(analysis.trace().events().start(row.event)).into(),
         ),
         DEVICE.field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().device(row.event).into()),
         STREAM.field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().stream(row.event).into()),
     ];
     let from_where = [
-        Column::text("operator", "Innermost operator around the launch; empty if none.")
+        Column::text("operator", "Innermost operator enclosing the launch; empty if none.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.operator).into()),
-        Column::text("annotation", "Shortest program range around the launch on the host; empty if none.")
+        Column::text("annotation", "Shortest program range enclosing the launch on the host; empty if none.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.host_annotation).into()),
         Column::text(
             "device_annotation",
-            "Shortest range that the profiler saw on the stream and that overlaps the event; empty if none.",
+            "Shortest range seen by the profiler on the stream that overlaps the event; empty if none.",
         )
         .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.device_annotation).into()),
         Column::text("launch", "Launching call; empty if not in the trace.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.launch).into()),
-        Column::microseconds("launch_call_us", "Duration of that call.").field_in(
+        Column::microseconds("launch_call_us", "Duration of the launching call.").field_in(
             |analysis: &&Analysis, row: &Row| {
                 row.launch.map(|call| analysis.us(analysis.trace().events().duration(call))).into()
             },
         ),
         Column::microseconds(
             "launch_delay_us",
-            "From the end of the call to the start of the event; 0 if that starts before the call ends.",
+            "From the end of the call to the start of the event; 0 if the event starts before the call ends.",
         )
         .showing(&[Figure::LaunchDelays])
         .field_in(|analysis: &&Analysis, row: &Row| {
@@ -69,7 +69,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "kernel_details",
-        "Kernels, copies and fills one by one, longest first, ties in file order; on request.",
+        "Individual kernels, copies and fills, longest first, ties in file order; on request.",
         what.into_iter().chain(from_where),
         |analysis: &Analysis| analysis.options().kernels.kernel_details.then(|| (analysis, rows(analysis))),
     )

@@ -19,7 +19,7 @@ use crate::kernel_records::{KernelRecord, kernel_records};
 
 const PARENT: Column = Column::text(
     "Parent cpu_op",
-    "Operator that the kernel is charged to, as in operator sheets, or the launching call outside any operator; left out if no kernel of the trace has an operator.",
+    "Operator that accounts for the kernel, as in operator sheets, or the launching call outside any operator; omitted if no kernel of the trace has an operator.",
 )
 .with_role(Role::Detail)
 .distinguishing();
@@ -58,20 +58,20 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     .into_iter().chain([
         Column::percent(
             "Percent of total time (%)",
-            "Share of total_time in gpu_timeline (of the whole trace, including recomputed work); empty if the timeline is. Adds up to more than 100 if kernels overlap or the timeline leaves out kernels without a launch.",
+            "Share of total_time in gpu_timeline (for the entire trace, including recomputed work); empty if the timeline is. The sum exceeds 100 if kernels overlap or the timeline excludes kernels without a launch.",
         ).showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()
         }),
         Column::flag(
             "Linked",
-            "Whether the launch of these kernels is in the trace; if not, timeline and operator sheets leave them out unless unlinked kernels are included.",
+            "Whether the launch of these kernels is in the trace; if not, timeline and operator sheets exclude them unless unlinked kernels are included.",
         )
         .field(|row: &KernelRow| row.is_linked.into()),
     ]);
     Sheet::with_context(
         KERNEL_SUMMARY,
-        "Kernels by operator, name and stream, most time first; on request, or if the trace has no operators. Communication kernels and kernels without a launch in the trace are included, copies and fills are not.",
+        "Kernels by operator, name and stream, most time first; on request, or if the trace has no operators. Includes communication kernels and kernels without a launch in the trace, excludes copies and fills.",
         fields,
         |analysis: &Analysis| {
             analysis.options().kernel_summary.then(|| KernelTable::rows(analysis, |_| true))?

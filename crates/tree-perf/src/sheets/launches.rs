@@ -31,7 +31,7 @@ pub struct StreamQueue {
 const QUEUE_LENGTH_MEAN: Column = Column::new(
             "queue_length_mean",
             ColumnKind::Number(Unit::One),
-            "Mean over time of the events launched but not started: one more at the start of each launch (for a graph, one for each event it launches), one less at the start of each event.",
+            "Mean over time of the number of events launched but not started: + 1 at the start of each launch (for a graph, + 1 per event it launches), − 1 at the start of each event.",
         )
         .with_role(Role::Headline)
         .per("moment");
@@ -42,15 +42,15 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field(|row: &StreamQueue| row.device.into()),
         STREAM.field(|row: &StreamQueue| row.stream.into()),
         QUEUE_LENGTH_MEAN.field(|row: &StreamQueue| row.queue.mean().into()),
-        Column::count("queue_length_median", "Length not exceeded for half of the time.")
+        Column::count("queue_length_median", "Median length over time.")
             .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.5).into()),
-        Column::count("queue_length_p95", "Length not exceeded for 95 % of the time.")
+        Column::count("queue_length_p95", "95th percentile of length over time.")
             .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.95).into()),
-        Column::count("queue_length_max", "Greatest length, however brief.")
+        Column::count("queue_length_max", "Maximum length, however brief.")
             .per("moment")
             .field(|row: &StreamQueue| row.queue.max().into()),
         Column::percent(
@@ -70,37 +70,37 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         Column::milliseconds("time_ms", "From the first launch to the last start.")
             .field_in(|analysis: &&Analysis, row: &StreamQueue| analysis.ms(row.queue.time()).into()),
-        Column::count("launched_events", "Device events whose launch is in the trace.")
+        Column::count("launched_events", "Number of device events with their launch in the trace.")
             .field(|row: &StreamQueue| row.launched.into()),
         Column::count(
             "unlinked_events",
-            "Device events whose launch is not in the trace; not counted in the queue.",
+            "Number of device events without a launch in the trace; not counted in the queue.",
         )
         .with_role(Role::Detail)
         .field(|row: &StreamQueue| row.unlinked.into()),
     ];
     Sheet::with_context(
         "queue_length",
-        "Launched events waiting in a stream, weighted by time; with --waits. A queue that is empty most of the time means that the host is too slow for the device.",
+        "Launched events waiting in a stream, weighted by time; needs --waits. A queue that is empty most of the time means that the host is too slow for the device.",
         fields.into_iter().chain(of_trace),
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
     ).showing(&[Figure::QueueTimes])
 }
 
 const LONGEST: Column =
-    Column::count("queue_length_max", "Greatest length in the part, however brief.").per("moment");
+    Column::count("queue_length_max", "Maximum length in the interval, however brief.").per("moment");
 
 /// The lengths of the queues over time.
 pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
-        Column::count("queue_length_min", "Least length in the part.")
+        Column::count("queue_length_min", "Minimum length in the interval.")
             .per("moment")
             .field_in(|_, part: &Part| (part.min as i64).into()),
         LONGEST.with_role(Role::Headline).field_in(|_, part: &Part| (part.max as i64).into()),
     ];
     Sheet::with_context(
         "queue_length_timeline",
-        "Launched events waiting in a stream over time, from its first launch to its last start, in at most 2,000 equal parts; with --waits.",
+        "Launched events waiting in a stream over time, from its first launch to its last start, in at most 2,000 equal intervals; needs --waits.",
         series::names("Device and stream.").into_iter().chain(figures),
         |analysis: &Analysis| {
             let queues = analysis.options().waits.then(|| analysis.queue_lengths_over_time())?;
@@ -209,13 +209,13 @@ const DELAY: Statistics = statistics!(
     "launch_delay_us",
     ColumnKind::Number(Unit::Microseconds),
     "the launch delay",
-    "from the end of the call to the start of its first device event, 0 if that starts before the call ends"
+    "from the end of the call to the start of its first device event, 0 if the event starts before the call ends"
 )
 .showing(&[Figure::Gaps, Figure::LaunchDelays]);
 const START_TO_START: Statistics = statistics!(
     "start_to_start_us",
     ColumnKind::Number(Unit::Microseconds),
-    "the time from start to start",
+    "the start-to-start time",
     "from the start of the call to the start of its first device event"
 )
 .showing(&[Figure::Gaps, Figure::LaunchDelays]);
@@ -224,30 +224,30 @@ const START_TO_START: Statistics = statistics!(
 pub(crate) fn launch_delay_sheet<'a>() -> Sheet<'a, Analysis> {
     let name = Column::text(
         "operator",
-        "Innermost operator around the call; the call if there is none. (all) stands for all launches together.",
+        "Innermost operator enclosing the call; the call itself if none. (all): all launches together.",
     )
     .field_in(|analysis: &&Analysis, row: &DelayRow| {
         row.operator.map_or(ALL, |name| analysis.trace().text(name)).into()
     });
     let times = [
-        Column::milliseconds("launch_delay_ms", "Sum over calls of the launch delay.")
+        Column::milliseconds("launch_delay_ms", "Launch delay, summed over calls.")
             .showing(&[Figure::Gaps, Figure::LaunchDelays])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.total).into()),
-        Column::milliseconds("launch_calls_ms", "Time of the calls themselves.")
+        Column::milliseconds("launch_calls_ms", "Total duration of the calls.")
             .showing(&[Figure::Gaps])
             .field_in(|analysis: &&Analysis, row: &DelayRow| analysis.ms(row.calls).into()),
         Column::count(
             "launches",
-            "Calls that launched device work of any kind: kernels, copies, fills, graphs.",
+            "Number of calls that launched device work of any kind: kernels, copies, fills, graphs.",
         )
         .field(|row: &DelayRow| row.launches.into()),
-        Column::count("device_events", "Device events that they launched.")
+        Column::count("device_events", "Number of device events launched.")
             .field(|row: &DelayRow| row.events.into()),
     ];
     Sheet::with_context(
         "launch_delay",
-        "Time from launch to start of the work, by operator, longest sum first; with --waits. A long delay means that the device has enough to do, or that the work depends on other work.",
+        "Time from launch to start of the work, by operator, longest sum first; needs --waits. A long delay means that the device has enough queued work, or that the work depends on other work.",
         [name]
             .into_iter()
             .chain(times)
@@ -324,20 +324,23 @@ pub(crate) fn delay_histogram_sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &BinRow| row.start.into()),
         Column::microseconds(
             "bin_end",
-            "End of the bin in µs, excluded; empty for the last bin, which has no end.",
+            "End of the bin in µs, exclusive; empty for the last bin, which is open-ended.",
         )
         .with_role(Role::Name)
         .field(|row: &BinRow| row.end.into()),
-        Column::count("launch_delays", "Calls with such a launch delay, as in launch_delay.")
+        Column::count("launch_delays", "Number of calls with a launch delay in the bin, as in launch_delay.")
             .with_role(Role::Headline)
             .field(|row: &BinRow| row.delays.into()),
-        Column::count("start_to_starts", "Calls with such a time from start to start; below 0 counts as 0.")
-            .with_role(Role::Headline)
-            .field(|row: &BinRow| row.start_to_starts.into()),
+        Column::count(
+            "start_to_starts",
+            "Number of calls with a start-to-start time in the bin; below 0 counts as 0.",
+        )
+        .with_role(Role::Headline)
+        .field(|row: &BinRow| row.start_to_starts.into()),
     ];
     Sheet::new(
         "launch_delay_histogram",
-        "Distribution of launch delays; with --waits.",
+        "Distribution of launch delays; needs --waits.",
         fields,
         |analysis: &Analysis| if analysis.options().waits { bins(analysis) } else { Vec::new() },
     )

@@ -18,7 +18,7 @@ use crate::memory::{Block, Bucket, DeviceMemory, Failure, Growth, MemoryUse, Ste
 type Context<'a> = (&'a Analysis, &'a MemoryUse);
 
 const DEVICE: Column =
-    Column::text("device", "Kind and index of the device, as PyTorch names it; CPU is the host.");
+    Column::text("device", "Kind and index of the device, as named by PyTorch; CPU is the host.");
 
 fn bytes(name: &'static str, description: &'static str) -> Column {
     Column::new(name, Whole(Bytes), description)
@@ -48,7 +48,7 @@ fn step_name<'r>((analysis, memory): &'r Context<'_>, time: i64) -> Cell<'r> {
 }
 
 const OUTERMOST_OPERATOR: Column =
-    Column::text("outermost operator", "Outermost operator around it; empty if none.")
+    Column::text("outermost operator", "Outermost enclosing operator; empty if none.")
         .with_role(Role::Detail);
 
 /// One row per allocation that failed.
@@ -59,7 +59,7 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
     }
     let fields = [
         DEVICE.field_in(|_, row: &Row<'_>| row.event.device.to_string().into()),
-        Column::milliseconds("time_ms", "When it failed, from the trace's first event.")
+        Column::milliseconds("time_ms", "Time of the failure, relative to the trace's first event.")
             .with_role(Role::Name)
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.time).into()),
         bytes("requested_bytes", "Bytes requested.")
@@ -74,22 +74,22 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
             "Bytes reserved but not allocated: cached or fragmented. If they exceed the request, memory was fragmented.",
         )
         .field_in(|_, row: &Row<'_>| slack(row).into()),
-        Column::text("operator", "Innermost operator around it that does more than allocate; empty if none.")
+        Column::text("operator", "Innermost enclosing operator that does more than allocate; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.owner.operator)),
         OUTERMOST_OPERATOR
             .field_in(|context: &Context<'_>, row: &Row<'_>| {
                 text(context, row.owner.outermost.map(|outermost| outermost.name))
             }),
-        Column::text("module", "Innermost nn.Module around it; empty if none.")
+        Column::text("module", "Innermost enclosing nn.Module; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.owner.module))
             .when(|(_, memory)| memory.has_modules),
-        Column::text("step", "Marked step around it; empty if none.")
+        Column::text("step", "Enclosing marked step; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.time)),
     ];
     Sheet::with_context(
         "memory_failures",
-        "Allocations that failed for lack of memory, in order of time: how much was requested, how much was available, and by whom. Only if there are any.",
+        "Out-of-memory allocation failures in time order: requested size, available memory and requester. Only if there are any.",
         fields,
         |analysis: &Analysis| {
             let memory = analysis.memory()?;
@@ -152,15 +152,17 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of(bytes("end_bytes", "Bytes allocated after the last event."), |row| {
             row.states.last().map_or(row.base, |state| state.allocated)
         }),
-        of(Column::count("events", "Recorded allocations and deallocations."), |row| row.states.len() as i64),
-        of(Column::count("allocations", "Allocations among them."), |row| {
+        of(Column::count("events", "Number of recorded allocations and deallocations."), |row| {
+            row.states.len() as i64
+        }),
+        of(Column::count("allocations", "Number of recorded allocations."), |row| {
             row.states.iter().filter(|state| state.change > 0).count() as i64
         }),
         of(bytes("churn_bytes", "Sum of the sizes of all allocations."), DeviceMemory::churn),
         of(
             Column::count(
                 "growths",
-                "Times that the allocator reserved more, which takes driver calls that may wait for the device.",
+                "Number of times the allocator reserved more memory, which takes driver calls that may wait for the device.",
             ),
             |row| row.growths.count as i64,
         ),
@@ -168,23 +170,23 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of(
             Column::count(
                 "driver_calls",
-                "cudaMalloc, hipMalloc and similar calls between an event that found more reserved and the previous one on its thread.",
+                "Number of cudaMalloc, hipMalloc and similar calls between an event that shows more reserved memory and the previous one on its thread.",
             ),
             |row| row.growths.calls as i64,
         ),
-        of(Column::count("out_of_memory", "Allocations that failed for lack of memory."), |row| {
+        of(Column::count("out_of_memory", "Number of out-of-memory allocation failures."), |row| {
             row.failures as i64
         }),
     ];
     let of_time = [
-        Column::milliseconds("driver_time_ms", "Time of these calls.")
+        Column::milliseconds("driver_time_ms", "Total duration of these calls.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.growths.time).into()),
-        Column::milliseconds("peak_time_ms", "When the peak was first reached, from the trace's first event.")
+        Column::milliseconds("peak_time_ms", "Time the peak was first reached, relative to the trace's first event.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.states[row.peak].time).into()),
-        Column::text("peak_step", "Marked step around that time; empty if none.")
+        Column::text("peak_step", "Marked step at that time; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.states[row.peak].time)),
-        Column::text("leak", "grows if, from the third step on, more memory is live at the end of every step than at that of the previous one, by at least 1 MiB and 0.1 % of the peak in all; steady otherwise; empty with fewer than four marked steps.")
+        Column::text("leak", "grows if, from the third step on, live memory at the end of every step exceeds that of the previous one, by at least 1 MiB and 0.1 % of the peak in total; else steady; empty with fewer than four marked steps.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Unknown => Cell::Missing,
@@ -197,7 +199,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
                 Growth::Leak { bytes, .. } => bytes.into(),
                 Growth::Unknown | Growth::Steady => Cell::Missing,
             }),
-        Column::text("leak_owner", "Operator that allocated most of what these steps leave behind.")
+        Column::text("leak_owner", "Operator that allocated most of the memory these steps leave behind.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| match row.growth {
                 Growth::Leak { owner, .. } => text(context, owner),
@@ -206,7 +208,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_SUMMARY,
-        "Memory of a device during the recording, as PyTorch's allocator counts it; if allocations were recorded (profile_memory).",
+        "Memory of a device during the recording, as counted by PyTorch's allocator; if allocations were recorded (profile_memory).",
         fields.into_iter().chain(of_time),
         |analysis| rows(analysis, |_, device| vec![device]),
     ).showing(&[Figure::MemorySummary])
@@ -257,9 +259,9 @@ struct OwnerRow {
 pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
         DEVICE.field_in(|_, row: &OwnerRow| row.device.to_string().into()),
-        Column::text("by", "operator: the innermost one around the allocation that does more than allocate (not aten::empty and the like). outermost operator: the one inside no other. module: the innermost nn.Module. Each kind counts all blocks.")
+        Column::text("by", "operator: the innermost enclosing the allocation that does more than allocate (not aten::empty and the like). outermost operator: the top-level one. module: the innermost nn.Module. Each kind covers all blocks.")
             .field_in(|_, row: &OwnerRow| row.kind.name().into()),
-        Column::text("owner", "Its name; (none) for blocks allocated outside any.")
+        Column::text("owner", "Name; (none) for blocks allocated outside any.")
             .field_in(|context: &Context<'_>, row: &OwnerRow| match (row.owner, row.kind) {
                 (None, _) => "(none)".into(),
                 (owner, OwnerKind::Module) => module(context, owner),
@@ -270,13 +272,13 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("bytes_at_peak", "Bytes of its blocks live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| row.at_peak.into()),
-        Column::percent("percent of peak", "These as a share of all memory allocated at the peak.")
+        Column::percent("percent of peak", "Share of all memory allocated at the peak.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| sheets::percent(row.at_peak, row.peak).into()),
-        Column::count("blocks_at_peak", "Number of these blocks.").field_in(|_, row: &OwnerRow| row.blocks.into()),
+        Column::count("blocks_at_peak", "Number of blocks live at the peak.").field_in(|_, row: &OwnerRow| row.blocks.into()),
         bytes("churn_bytes", "Sum of the sizes of all its allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
-        Column::count("allocations", "Number of its allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
-        Column::milliseconds("longest_lifetime_ms", "Longest time from an allocation to its deallocation, or to the device's last event if there is none.")
+        Column::count("allocations", "Number of allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
+        Column::milliseconds("longest_lifetime_ms", "Longest time from an allocation to its deallocation, or to the device's last event if never freed.")
             .per("allocation")
             .field_in(|(analysis, _): &Context<'_>, row: &OwnerRow| analysis.ms(row.longest).into()),
     ];
@@ -339,28 +341,28 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("bytes", "Size of the block.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row<'_>| row.1.bytes.into()),
-        Column::text("operator", "Innermost operator around its allocation that does more than allocate; empty if none.")
+        Column::text("operator", "Innermost operator enclosing the allocation that does more than allocate; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.1.owner.operator)),
-        Column::text("module", "Innermost nn.Module around it; empty if none.").showing(&[Figure::ModulesOfMemory])
+        Column::text("module", "Innermost enclosing nn.Module; empty if none.").showing(&[Figure::ModulesOfMemory])
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.1.owner.module))
             .when(|(_, memory)| memory.has_modules),
-        Column::milliseconds("allocated_ms", "When it was allocated, from the trace's first event; empty if before the recording.")
+        Column::milliseconds("allocated_ms", "Time of allocation, relative to the trace's first event; empty if before the recording.")
             .distinguishing()
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map(|time| analysis.ms(time)).into()
             }),
-        Column::text("step", "Marked step around that time; empty if none.")
+        Column::text("step", "Marked step at that time; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map_or(Cell::Missing, |time| step_name(context, time))
             }),
-        Column::text("class", "within operator: freed while the outermost operator that allocated it still ran. within step: freed in the same marked step. held: freed later. to the end: not freed during the recording. from before: allocated before the recording and freed during it.")
+        Column::text("class", "within operator: freed before the end of the outermost allocating operator. within step: freed in the same marked step. held: freed later. to the end: not freed during the recording. from before: allocated before the recording and freed during it.")
             .with_role(Role::Detail)
             .field_in(|(_, memory): &Context<'_>, row: &Row<'_>| memory.lifetime(row.0, row.1).name().into()),
     ];
     Sheet::with_context(
         MEMORY_BLOCKS,
-        "Blocks live at the peak of a device's memory, the largest 200 of each device, as far as their allocation or deallocation is recorded; if allocations were recorded.",
+        "Blocks live at a device's memory peak: the largest 200 per device with a recorded allocation or deallocation; if allocations were recorded.",
         fields,
         |analysis| {
             rows(analysis, |_, device| {
@@ -376,19 +378,21 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
 /// Rows of a device's timeline.
 const MOST_BUCKETS: usize = 2000;
 
-const TIME: Column = Column::milliseconds("t_ms", "Start of the part, from the trace's first event.");
+const TIME: Column =
+    Column::milliseconds("t_ms", "Start of the interval, relative to the trace's first event.");
 const MOST_ALLOCATED: Column =
-    Column::new("allocated_max_mib", Number(Mebibytes), "Most memory allocated in it.").per("moment");
+    Column::new("allocated_max_mib", Number(Mebibytes), "Maximum allocated memory in the interval.")
+        .per("moment");
 const RESERVED: Column = Column::new(
     "reserved_max_mib",
     Number(Mebibytes),
-    "Most memory that the allocator held in it; empty for the CPU.",
+    "Maximum memory reserved by the allocator in the interval; empty for the CPU.",
 )
 .per("moment");
 const STEP_BORDER: Column = Column::new(
     "step_border_mib",
     Number(Mebibytes),
-    "Where the chart marks the start of a step: the reserved memory, or the allocated one, of the first part that begins in the step; empty elsewhere.",
+    "Step-start marker for the chart: reserved (else allocated) memory of the first interval that begins in the step; empty elsewhere.",
 )
 .per("moment");
 
@@ -408,12 +412,12 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field_in(|_, row: &Row| row.device.to_string().into()),
         TIME.with_role(Role::Name)
             .field_in(|(analysis, _): &Context<'_>, row: &Row| analysis.ms(row.bucket.start).into()),
-        Column::new("allocated_min_mib", Number(Mebibytes), "Least memory allocated in it.")
+        Column::new("allocated_min_mib", Number(Mebibytes), "Minimum allocated memory in the interval.")
             .per("moment")
             .field_in(|_, row: &Row| mebibytes(row.bucket.min).into()),
         MOST_ALLOCATED.field_in(|_, row: &Row| mebibytes(row.bucket.max).into()),
         RESERVED.field_in(|_, row: &Row| row.bucket.reserved.map(mebibytes).into()),
-        Column::text("step", "Marked step around its start; empty if none.")
+        Column::text("step", "Marked step at its start; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| step_name(context, row.bucket.start)),
         STEP_BORDER.with_role(Role::Detail).field_in(|_, row: &Row| {
@@ -423,7 +427,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_TIMELINE,
-        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal parts; if allocations were recorded.",
+        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal intervals; if allocations were recorded.",
         fields,
         |analysis| {
             rows(analysis, |memory, device| {
@@ -486,17 +490,17 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
         )
         .showing(&[Figure::Survivors])
         .field_in(|_, row: &Row| row.memory.survivors.into()),
-        Column::text("largest_survivor", "Operator that allocated most of these.")
+        Column::text("largest_survivor", "Operator that allocated most of this memory.")
             .showing(&[Figure::Survivors])
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
-        Column::count("allocations", "Allocations in it.")
+        Column::count("allocations", "Number of allocations in the step.")
             .field_in(|_, row: &Row| row.memory.allocations.into()),
         bytes("churn_bytes", "Sum of their sizes.").field_in(|_, row: &Row| row.memory.churn.into()),
-        Column::milliseconds("start_ms", "Start, from the trace's first event.").field_in(
+        Column::milliseconds("start_ms", "Start, relative to the trace's first event.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].start).into(),
         ),
-        Column::milliseconds("end_ms", "End, from the trace's first event.").field_in(
+        Column::milliseconds("end_ms", "End, relative to the trace's first event.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].end).into(),
         ),
     ];

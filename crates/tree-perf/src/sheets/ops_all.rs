@@ -81,7 +81,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all_kl_overlap",
-        "ops_all with calls distinguished by concurrent kernels on other streams; if overlap is requested.",
+        "ops_all split by concurrent kernels on other streams; if overlap is requested.",
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     )
@@ -101,7 +101,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .field(|row: &Row<'_>| row.group.calls.len().into()),
         Column::microseconds(
             "first_occurrence_time",
-            "Start of the first of these calls in µs, from the first call of the sheet; on request.",
+            "Start of the first of these calls in µs, relative to the sheet's first call; on request.",
         )
         .with_role(Role::Detail)
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.first_start).into())

@@ -37,7 +37,7 @@ const COUNT: Column = Column::count("Count", "");
 
 const SUBTREE_MS: Column = Column::milliseconds(
     "total_subtree_kernel_time_ms",
-    "Device time of all kernels below the operator; nested calls count again, so the sheet's sum exceeds the device's busy time. In the TraceLens layout not in the inference report.",
+    "Device time of all kernels below the operator; nested calls count again, so the sheet's sum exceeds the device's busy time. Omitted from the inference report in the TraceLens layout.",
 ).showing(&[Figure::SumsOfDeviceTime]);
 
 type Row<'a> = (Key<'a>, Totals<'a>);
@@ -61,7 +61,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         is_recompute,
         Column::microseconds(
             "total_direct_kernel_time_sum",
-            "Device time in µs of kernels that the operator launched itself: per call the union of their spans, summed over calls.",
+            "Device time in µs of kernels launched by the operator itself: union of their spans per call, summed over calls.",
         ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.direct).into()),
         Column::microseconds(
@@ -71,7 +71,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         .field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.us(totals.subtree).into()),
         Column::count(
             "total_subtree_kernel_time_count",
-            "Calls summed in total_subtree_kernel_time_sum; in the inference report only.",
+            "Number of calls in total_subtree_kernel_time_sum; in the inference report only.",
         ).showing(&[Figure::SumsOfDeviceTime])
         .field(|(_, totals): &Row<'_>| totals.calls.into())
         .when(is_for(ReportLayout::Inference)),
@@ -138,7 +138,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         OPS_SUMMARY_BY_CATEGORY,
-        "Device time by kind of work, most time first. An operator with a model is of one kind; work of all others (compiled functions, graph launches, bare launches) is divided by the names of their kernels. Without device work, host time by operator names.",
+        "Device time by category, most time first. An operator with a model has one category; work of all others (compiled functions, graph launches, bare launches) is split by kernel name. Without device work, host time by operator name.",
         fields.into_iter().chain(shares(PERCENTAGE, CUMULATIVE, |(_, totals): &Row<'_>| totals.direct)),
         by_category,
     ).with_sums_showing(&[Figure::OpsSummary])
@@ -216,7 +216,7 @@ fn key_fields<'a>(name: Column) -> [Field<&'a Analysis, Row<'a>>; 3] {
 }
 
 fn categories<'a>() -> Field<&'a Analysis, Row<'a>> {
-    Column::names("Categories", "Kinds of work of the operator's calls.").field(|(_, totals): &Row<'_>| {
+    Column::names("Categories", "Categories of the operator's calls.").field(|(_, totals): &Row<'_>| {
         Nested::List(totals.categories.iter().map(|&name| Nested::Text(name.to_owned())).collect()).into()
     })
 }

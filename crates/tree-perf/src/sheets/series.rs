@@ -26,7 +26,8 @@ pub(super) fn parts(series: &str, values: &HeldSamples) -> Vec<Part> {
     values.parts(MOST_PARTS).into_iter().map(part).collect()
 }
 
-const TIME: Column = Column::milliseconds("t_ms", "Start of the part, from the trace's first event.");
+const TIME: Column =
+    Column::milliseconds("t_ms", "Start of the interval, relative to the trace's first event.");
 
 /// The columns that say which part it is; `description` says what a series is.
 pub(super) fn names<'a>(description: &'static str) -> [Field<&'a Analysis, Part>; 2] {

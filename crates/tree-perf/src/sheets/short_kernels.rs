@@ -66,7 +66,7 @@ impl ShortKernels<'_> {
 /// Which operators launch them.
 pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_operators = [
-        Column::text("Parent cpu_op", "Operator that the kernel is charged to, as in operator sheets.")
+        Column::text("Parent cpu_op", "Operator that accounts for the kernel, as in operator sheets.")
             .with_role(Role::Detail)
             .distinguishing()
             .field_in(|short: &ShortKernels<'_>, row: &Row| {
@@ -86,7 +86,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
     ];
     let of_kernels = [
-        Column::text("Kernel name", "Kernel, as the profiler names it.")
+        Column::text("Kernel name", "Kernel, as named by the profiler.")
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.text(row.kernel)),
         Column::microseconds(
             "Short Kernel duration (µs) sum",
@@ -105,7 +105,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            "Sum as a share of total_time in gpu_timeline (of the whole trace, including recomputed work); empty if the timeline is.",
+            "Sum as a share of total_time in gpu_timeline (for the entire trace, including recomputed work); empty if the timeline is.",
         ).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),
     ];
@@ -114,7 +114,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let of_kernels = of_kernels.map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty));
     Sheet::with_context(
         "short_kernels_all_details",
-        "Kernels below the threshold by operator, arguments and kernel, most time first; with the short kernel study. Kernels of calls without recorded arguments are left out.",
+        "Kernels below the threshold by operator, arguments and kernel, most time first; needs the short kernel study. Excludes kernels of calls without recorded arguments.",
         of_operators.into_iter().chain(of_kernels),
         |analysis: &Analysis| analysis.options().kernels.short_kernel_study.then(|| details(analysis)),
     )

@@ -12,22 +12,22 @@ const DEVICE: Column = Column::identifier("device", "Index of the device.").with
 const PARTS: [Column; 6] = [
     Column::milliseconds(
         "Sync (ms)",
-        "Idle: the thread that launches the work ending the gap waited in a synchronizing call, for this device or another.",
+        "Idle: the launching thread (of the work ending the gap) waited in a synchronizing call, for this device or another.",
     ),
-    Column::milliseconds("Other Calls (ms)", "Idle: it was in another runtime or driver call."),
-    Column::milliseconds("Launch (ms)", "Idle: it was in the launching call."),
+    Column::milliseconds(
+        "Other Calls (ms)",
+        "Idle: the launching thread was in another runtime or driver call.",
+    ),
+    Column::milliseconds("Launch (ms)", "Idle: the launching thread was in the launching call."),
     Column::milliseconds(
         "Host (ms)",
-        "Idle: it was in no call, but in the program, its framework or its data.",
+        "Idle: the launching thread was outside runtime calls: program, framework or data loading.",
     ),
     Column::milliseconds(
         "Queued (ms)",
-        "Idle: launched but not started: the queue, a dependency, a busy copy engine.",
+        "Idle: work launched but not started: queue, dependency or busy copy engine.",
     ),
-    Column::milliseconds(
-        "Unknown (ms)",
-        "Idle: the launch of the work ending the gap is not in the recording.",
-    ),
+    Column::milliseconds("Unknown (ms)", "Idle: launch of the work ending the gap not recorded."),
 ];
 
 fn part_fields<'a, R: 'static>(of: fn(&R) -> GapParts) -> impl Iterator<Item = Field<&'a Analysis, R>> {
@@ -48,23 +48,23 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
         column.field_in(move |analysis: &&Analysis, row: &TimeBudget| analysis.ms(of(row)).into())
     }
     let first = [
-        Column::text("range", "Name of the iterations, or of the ranges of --iteration; empty for the whole window, from the device's first work to its last.")
+        Column::text("range", "Name of the iterations, or of the ranges of --iteration; empty for the full window, from the device's first work to its last.")
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.range.as_deref().into()),
         Column::identifier("index", "Number of the iteration, from 0.")
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
-        time(Column::milliseconds("Wall (ms)", "Length of the stretch: for an iteration, its time on the host, or with --budget projected, of its device work. The parts add up to it.")
+        time(Column::milliseconds("Wall (ms)", "Duration: for an iteration, its time on the host, or with --budget projected, the span of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
         time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),
         time(Column::milliseconds("Exposed Communication (ms)", "Time with communication and no computation."), |row| row.exposed_communication),
-        time(Column::milliseconds("Exposed Copies (ms)", "Time with copies and nothing else."), |row| row.exposed_copies),
+        time(Column::milliseconds("Exposed Copies (ms)", "Time with only copies running."), |row| row.exposed_copies),
     ];
     let fields: Vec<F<'a>> = first.into_iter().chain(part_fields(|row: &TimeBudget| row.idle)).collect();
     Sheet::with_context(
         "time_budget",
-        "Where each device's time went, for the whole window and for each iteration: the work it did, and what the host did while it was idle.",
+        "Where each device's time went, for the full window and each iteration: its work, and host activity while it was idle.",
         fields,
         |analysis: &'a Analysis| {
             let budgets = if is_told(analysis) { analysis.time_budgets() } else { Vec::new() };
@@ -90,7 +90,7 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
     };
     let first = [
         DEVICE.field(|row: &Lengths| row.device.into()),
-        Column::text("length", "How long the gaps are.")
+        Column::text("length", "Range of gap lengths.")
             .with_role(Role::Name)
             .field(|row: &Lengths| row.length.into()),
         Column::count("Count", "Gaps.").field(|row: &Lengths| row.count.into()),
@@ -104,14 +104,14 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
         ms(
             Column::milliseconds(
                 "Loading (ms)",
-                "Of the gaps: modules or functions were loaded or compiled on the launching thread; part of the other columns.",
+                "Gap time with modules or functions being loaded or compiled on the launching thread; included in the other columns.",
             ),
             |row| row.loading,
         ),
         ms(
             Column::milliseconds(
                 "Profiler (ms)",
-                "Of the gaps: the profiler itself worked in the launching process; part of the other columns.",
+                "Gap time with profiler activity in the launching process; included in the other columns.",
             ),
             |row| row.profiler,
         ),
@@ -120,7 +120,7 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Lengths| row.parts)).chain(last).collect();
     Sheet::with_context(
         "gpu_gap_causes",
-        "Causes of the gaps between each device's work, by their length.",
+        "Causes of the gaps between each device's work, by gap length.",
         fields,
         |analysis: &'a Analysis| {
             let rows = if is_told(analysis) { lengths(analysis) } else { Vec::new() };
@@ -166,17 +166,17 @@ pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
     };
     let first = [
         DEVICE.field(|row: &Gap| row.device.into()),
-        Column::microseconds("Start (µs)", "From the beginning of the recording.")
+        Column::microseconds("Start (µs)", "Start, relative to the recording's start.")
             .field_in(|analysis: &&Analysis, row: &Gap| analysis.us(row.time.start).into()),
-        Column::milliseconds("Duration (ms)", "The parts add up to it.")
+        Column::milliseconds("Duration (ms)", "Length of the gap; the parts add up to it.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Gap| analysis.ms(row.time.length()).into()),
-        Column::text("cause", "The largest part.").field(|row: &Gap| row.parts.cause().into()),
-        Column::text("next op", "Work that ended it.")
+        Column::text("cause", "Main cause: the largest part.").field(|row: &Gap| row.parts.cause().into()),
+        Column::text("next op", "Work that ended the gap.")
             .field_in(move |analysis: &&'a Analysis, row: &Gap| name_of(analysis, row.next).into()),
         Column::text("next call", "Call that launched that work.")
             .field_in(move |analysis: &&'a Analysis, row: &Gap| name_of(analysis, row.call).into()),
-        Column::text("operator", "Operator or range around that call.").field_in(
+        Column::text("operator", "Operator or range enclosing that call.").field_in(
             |analysis: &&'a Analysis, row: &Gap| {
                 let above = row.call.and_then(|call| analysis.tree().parent(call));
                 above.map(|event| analysis.trace().name(event)).into()
@@ -187,7 +187,7 @@ pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Gap| row.parts)).collect();
     Sheet::with_context(
         "gpu_gaps",
-        "Gaps of 10 µs (--min_gap_us) or more between each device's work, longest first, with what the host did meanwhile; with --waits.",
+        "Gaps of 10 µs (--min_gap_us) or more between each device's work, longest first, with the concurrent host activity; needs --waits.",
         fields,
         |analysis: &'a Analysis| {
             let waits = analysis.options().waits && is_told(analysis);

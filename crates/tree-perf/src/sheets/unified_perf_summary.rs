@@ -58,7 +58,7 @@ impl GroupRow for Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         UNIFIED_PERF_SUMMARY,
-        "Every device event once, under the operator that accounts for it: the outermost one with a performance model, else the one that launched it. With FLOPs, bytes, achieved rates and distance from the roofline if there is a model. Without device work, every operator with its host time.",
+        "Every device event once, under the operator that accounts for it: the outermost with a performance model, else its launcher. Includes FLOPs, bytes, achieved rates and distance from the roofline if modeled. Without device work, every operator with its host time.",
         fields(),
         |analysis| rows(analysis, false),
     ).with_sums_showing(&[Figure::Unified])
@@ -69,10 +69,11 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "unified_perf_summary_kl_overlap",
-        "unified_perf_summary with calls distinguished by concurrent kernels on other streams; if overlap is requested.",
+        "unified_perf_summary split by concurrent kernels on other streams; if overlap is requested.",
         fields(),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
-    ).with_sums_showing(&[Figure::Unified])
+    )
+    .with_sums_showing(&[Figure::Unified])
 }
 
 fn rows<'a>(analysis: &'a Analysis, with_overlap: bool) -> Option<(CallTable<'a>, Vec<Row<'a>>)> {
@@ -174,7 +175,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         }),
         Column::flag(
             "has_perf_model",
-            "Whether the figures come from a model of the operator, or of the forward operator whose only backward it is.",
+            "Whether the figures come from a model of the operator, or of the forward operator if this is its only backward.",
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
         REASON.field_in(|table: &CallTable<'_>, row: &Row<'_>| {

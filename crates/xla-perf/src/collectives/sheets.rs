@@ -29,28 +29,26 @@ const KIND: Column = Column::new(
 const ALGORITHMIC: Column = Column::new(
     "bandwidth (GiB/s)",
     Number(GibibytesPerSecond),
-    "Algorithm bandwidth (2³⁰ bytes): bytes by kind over the time of a group's fastest device, mean over groups, then over executions. Bytes for data of D per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
+    "Algorithm bandwidth (2³⁰ bytes): bytes by kind / time of a group's fastest device, mean over groups, then over executions. Bytes for D data per device in a group of n: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
 );
 const NAME: Column = Column::new(
     "collective_name",
     Text,
-    "Instruction of the program; the kernel if the profile does not link it to an instruction.",
+    "HLO instruction; the kernel if the profile does not link it to one.",
 );
 const SLICES_OF_KIND: Column =
-    Column::new("total_slices", Count, "Their executions, each counted once for all devices.");
-const SLICES: Column = Column::new("num_slices", Count, "Executions, each counted once for all devices.");
+    Column::new("total_slices", Count, "Number of executions, each counted once across devices.");
+const SLICES: Column =
+    Column::new("num_slices", Count, "Number of executions, each counted once across devices.");
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     Number(Milliseconds),
     "Sum over devices of kernel durations, including waits for other devices.",
 )
 .with_role(Role::Headline);
-const EXPOSED_SHARE: Column = Column::new(
-    "exposed (%)",
-    Number(Percent),
-    "Share of total_time_ms in which the device computed nothing.",
-)
-.with_role(Role::Headline);
+const EXPOSED_SHARE: Column =
+    Column::new("exposed (%)", Number(Percent), "Share of total_time_ms without computation on the device.")
+        .with_role(Role::Headline);
 
 /// The sheets of the collectives of one profile, in order.
 pub(crate) fn profile_collective_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
@@ -154,7 +152,7 @@ fn sheet<'a, A: 'a, R: 'a>(
 }
 
 const PROGRAM_ID: Column =
-    Column::text("program_id", "Id of the program; empty if not recorded.").with_role(Role::Provenance);
+    Column::text("program_id", "Program ID; empty if not recorded.").with_role(Role::Provenance);
 
 /// Which collective a row is about, by its index.
 fn identity_fields<'a, R>(
@@ -166,7 +164,7 @@ fn identity_fields<'a, R>(
     [
         kind.field_in(move |all: &&CollectiveAnalysis, row: &R| collective(all, row).kind.name().into()),
         NAME.field_in(move |all: &&CollectiveAnalysis, row: &R| collective(all, row).name.as_str().into()),
-        Column::text("module", "Module of the program; empty if not recorded.")
+        Column::text("module", "Program module; empty if not recorded.")
             .with_role(Role::Detail)
             .field_in(move |all: &&CollectiveAnalysis, row: &R| unless_empty(&program(all, row).module)),
         PROGRAM_ID.field_in(move |all: &&CollectiveAnalysis, row: &R| {
@@ -183,8 +181,8 @@ fn rate_fields<'a, R>(
     let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
         ALGORITHMIC.per(one).field(move |row| rate(row, |rates| rates.algorithmic)),
-        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithm bandwidth times the share that crosses a link: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
-        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) over the time of the fastest device, times the same share. Comparable with link speeds.").per(one).field(move |row| {
+        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithm bandwidth × share that crosses a link: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
+        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) / time of the fastest device × the same share. Comparable with link speeds.").per(one).field(move |row| {
             rate(row, |rates| rates.message_bus)
         }),
     ]
@@ -195,9 +193,9 @@ macro_rules! distribution {
         [
             distribution!(@ "avg_", $figure, $unit, "Mean of the ", $what),
             distribution!(@ "median_", $figure, $unit, "Median of the ", $what).spread_of(concat!("avg_", $figure)),
-            distribution!(@ "min_", $figure, $unit, "Smallest of the ", $what).spread_of(concat!("avg_", $figure)),
-            distribution!(@ "max_", $figure, $unit, "Largest of the ", $what).spread_of(concat!("avg_", $figure)),
-            distribution!(@ "std_", $figure, $unit, "Standard deviation (of the population) of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "min_", $figure, $unit, "Minimum of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "max_", $figure, $unit, "Maximum of the ", $what).spread_of(concat!("avg_", $figure)),
+            distribution!(@ "std_", $figure, $unit, "Population standard deviation of the ", $what).spread_of(concat!("avg_", $figure)),
             distribution!(@ "p25_", $figure, $unit, "First quartile of the ", $what).spread_of(concat!("avg_", $figure)),
             distribution!(@ "p75_", $figure, $unit, "Third quartile of the ", $what).spread_of(concat!("avg_", $figure)),
         ]
@@ -221,7 +219,7 @@ const BUS_BANDWIDTHS: [Column; 7] = distribution!(
 const MESSAGE_BUS_BANDWIDTHS: [Column; 7] = distribution!(
     "nccl_tests_busbw (GB/s)",
     GigabytesPerSecond,
-    "collectives' bus bandwidths as nccl-tests counts them, see the sheet collectives"
+    "collectives' nccl-tests bus bandwidths, see the sheet collectives"
 );
 /// What each of the seven columns shows.
 const AGGREGATES: [fn(&Distribution) -> f64; 7] =
@@ -234,12 +232,20 @@ type KindDistribution = fn(&KindSummary) -> Option<Distribution>;
 fn kind_fields<'a>() -> Vec<KindField<'a>> {
     let mut fields = vec![
         KIND.field(|row: &&KindSummary| row.kind.name().into()),
-        Column::count("num_operations", "Collectives of the kind that ran.").field(|row: &&KindSummary| row.operations.into()),
+        Column::count("num_operations", "Number of collectives of this kind that ran.")
+            .field(|row: &&KindSummary| row.operations.into()),
         SLICES_OF_KIND.field(|row: &&KindSummary| row.slices.into()),
-        Column::count("total_measurements", "Groups of all executions with a bandwidth.").field(|row: &&KindSummary| row.measurements.into()),
+        Column::count("total_measurements", "Number of groups with a bandwidth, over all executions.")
+            .field(|row: &&KindSummary| row.measurements.into()),
         TOTAL_MS.field(|row: &&KindSummary| row.total_duration.to_milliseconds().into()),
         EXPOSED_SHARE.field(|row: &&KindSummary| percent(row.exposed.0, row.total_duration.0).into()),
-        Column::new("avg_data_size (MiB)", Number(Mebibytes), "Mean over collectives of the data behind the bandwidth, see data_bytes in the sheet collectives.").per("collective").field(|row: &&KindSummary| row.mean_data.into()),
+        Column::new(
+            "avg_data_size (MiB)",
+            Number(Mebibytes),
+            "Mean data_bytes per collective, see the sheet collectives.",
+        )
+        .per("collective")
+        .field(|row: &&KindSummary| row.mean_data.into()),
     ];
     let figures: [([Column; 7], KindDistribution); 3] = [
         (BANDWIDTHS, |kind| kind.algorithmic),
@@ -304,37 +310,37 @@ const MIN_DUR_MEAN_US: Column = Column::microseconds(
 
 const START_SKEW_MEAN_US: Column = Column::microseconds(
     "start_skew_mean_us",
-    "Latest less earliest start of an execution's kernels on a node, mean over executions.",
+    "Latest minus earliest start of an execution's kernels on a node, mean over executions.",
 )
 .per("execution");
 
 fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>> {
     let mut fields = Vec::from(identity_fields(KIND, |row: &OperationRow<'_>| row.summary.operation));
     fields.extend([
-        Column::identifier("channel_id", "Channel that links the instruction to those of other devices.").field(|row: &OperationRow<'_>| row.operation.channel.into()),
-        Column::text("replica_groups", "Groups of devices as HLO writes them: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 laid out as an array, transposed and cut; source-target pairs for a permute. Numbers are taken to be ranks.").with_role(Role::Provenance).field(|row: &OperationRow<'_>| row.operation.groups.as_ref().map(ToString::to_string).into()),
-        Column::count("group_size", "Devices in the first group.").per("group").field(|row: &OperationRow<'_>| row.size.into()),
-        Column::count("num_groups", "Groups, including those without a recorded device.").field_in(|collectives: &&CollectiveAnalysis, row: &OperationRow<'_>| {
+        Column::identifier("channel_id", "Channel that links the instruction across devices.").field(|row: &OperationRow<'_>| row.operation.channel.into()),
+        Column::text("replica_groups", "Replica groups in HLO notation: lists, {} for all devices, [groups,size]<=[dims]T(permutation) for the numbers from 0 reshaped to an array, transposed and split; source-target pairs for a permute. Numbers are assumed to be ranks.").with_role(Role::Provenance).field(|row: &OperationRow<'_>| row.operation.groups.as_ref().map(ToString::to_string).into()),
+        Column::count("group_size", "Number of devices in the first group.").per("group").field(|row: &OperationRow<'_>| row.size.into()),
+        Column::count("num_groups", "Number of groups, including groups without a recorded device.").field_in(|collectives: &&CollectiveAnalysis, row: &OperationRow<'_>| {
             row.operation.groups.as_ref().map(|groups| groups.resolve(&collectives.devices).len()).into()
         }),
         Column::text("inputs", "Type and shape of a device's input.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.inputs)).into()),
         Column::text("outputs", "Type and shape of a device's output.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.tensors(|operation| texts(&operation.outputs)).into()),
         Column::new("input_bytes", Whole(Bytes), "Size of a device's input.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::input_bytes).into()),
         Column::new("output_bytes", Whole(Bytes), "Size of a device's output.").with_role(Role::Detail).per("device").field(|row: &OperationRow<'_>| row.tensors(CollectiveOperation::output_bytes).into()),
-        Column::new("data_bytes", Whole(Bytes), "Bytes D behind the algorithm bandwidth: a device's shard for all-gather, the whole input for reduce-scatter, else the output.").per("device").field(|row: &OperationRow<'_>| {
+        Column::new("data_bytes", Whole(Bytes), "Data size D for the algorithm bandwidth: a device's shard for all-gather, the full input for reduce-scatter, else the output.").per("device").field(|row: &OperationRow<'_>| {
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
         }),
         SLICES.field(|row: &OperationRow<'_>| row.summary.slices.into()),
-        Column::count("incomplete_slices", "Executions without the kernel of a device whose profile shows other work; their skew and fastest device may cover only a part.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
-        Column::count("num_kernels", "Kernels of all devices.").field(|row: &OperationRow<'_>| row.summary.kernels.into()),
+        Column::count("incomplete_slices", "Number of executions without the kernel of a device whose profile shows other work; their skew and fastest device may be incomplete.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
+        Column::count("num_kernels", "Number of kernels on all devices.").field(|row: &OperationRow<'_>| row.summary.kernels.into()),
         TOTAL_MS.field(|row: &OperationRow<'_>| row.summary.total_duration.to_milliseconds().into()),
-        Column::milliseconds("waiting_ms", "Part of total_time_ms that kernels ran longer than the fastest of their execution, waiting for a later device.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
-        Column::milliseconds("exposed_ms", "Part of total_time_ms in which the device computed nothing. Concurrent collectives each count.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
+        Column::milliseconds("waiting_ms", "Part of total_time_ms spent waiting for a later device: kernel time beyond the fastest kernel of the execution.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
+        Column::milliseconds("exposed_ms", "Part of total_time_ms without computation on the device. Concurrent collectives each count.").field(|row: &OperationRow<'_>| row.summary.exposed.to_milliseconds().into()),
         EXPOSED_SHARE.field(|row: &OperationRow<'_>| percent(row.summary.exposed.0, row.summary.total_duration.0).into()),
         MIN_DUR_MEAN_US.field(|row: &OperationRow<'_>| row.min_durations.mean.into()),
-        Column::microseconds("min_dur_median_us", "Median of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
-        Column::microseconds("min_dur_min_us", "Minimum of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
-        Column::microseconds("min_dur_max_us", "Maximum of the same.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
+        Column::microseconds("min_dur_median_us", "Median over executions of the fastest kernel's duration.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.median.into()),
+        Column::microseconds("min_dur_min_us", "Minimum over executions of the fastest kernel's duration.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.min.into()),
+        Column::microseconds("min_dur_max_us", "Maximum over executions of the fastest kernel's duration.").spread_of(MIN_DUR_MEAN_US.name).per("execution").field(|row: &OperationRow<'_>| row.min_durations.max.into()),
     ]);
     fields.extend(rate_fields("execution", |row: &OperationRow<'_>| row.summary.bandwidth));
     fields.extend([
@@ -351,13 +357,13 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             .per("execution")
             .field(|row: &OperationRow<'_>| row.summary.algorithmic_range.map(|range| range.1).into()),
         START_SKEW_MEAN_US.field(|row: &OperationRow<'_>| row.start_skews.mean.into()),
-        Column::microseconds("start_skew_max_us", "Maximum of the same.")
+        Column::microseconds("start_skew_max_us", "Maximum start skew over executions.")
             .spread_of(START_SKEW_MEAN_US.name)
             .per("execution")
             .field(|row: &OperationRow<'_>| row.start_skews.max.into()),
         Column::microseconds(
             "end_skew_mean_us",
-            "Latest less earliest end of an execution's kernels on a node, mean over executions.",
+            "Latest minus earliest end of an execution's kernels on a node, mean over executions.",
         )
         .per("execution")
         .field(|row: &OperationRow<'_>| row.end_skews.mean.into()),
@@ -373,16 +379,16 @@ fn texts(tensors: &[ArrayShape]) -> String {
 fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurement>> {
     let mut fields = Vec::from(identity_fields(KIND, |row: &&SliceMeasurement| row.operation));
     fields.extend([
-        Column::identifier("slice", "Number of the execution within the collective, from 0.").with_role(Role::Name).field(|row: &&SliceMeasurement| row.index.into()),
-        Column::milliseconds("start_ms", "Earliest start, from the profile's first event; for several profiles, the smallest number, as each host has its own clock.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
-        Column::count("num_devices", "Devices whose kernel is in the profile.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
-        Column::count("missing_devices", "Devices of the groups that do other work in the profile but lack this execution.").field(|row: &&SliceMeasurement| row.missing.into()),
-        Column::identifier("fastest_device", "Rank of the device with the shortest duration: it entered last and did not wait. For several groups, of the first.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
+        Column::identifier("slice", "Execution number within the collective, from 0.").with_role(Role::Name).field(|row: &&SliceMeasurement| row.index.into()),
+        Column::milliseconds("start_ms", "Earliest start, relative to the profile's first event; for several profiles, the minimum, as each host has its own clock.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
+        Column::count("num_devices", "Number of devices with their kernel in the profile.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
+        Column::count("missing_devices", "Number of group devices that have other work in the profile but lack this execution.").field(|row: &&SliceMeasurement| row.missing.into()),
+        Column::identifier("fastest_device", "Rank of the device with the shortest duration: it entered last and did not wait. For several groups, from the first.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
         Column::microseconds("min_dur_us", "Shortest duration.").per("device").field(|row: &&SliceMeasurement| row.min_duration.to_microseconds().into()),
         Column::microseconds("max_dur_us", "Longest duration.").per("device").field(|row: &&SliceMeasurement| row.max_duration.to_microseconds().into()),
-        Column::microseconds("start_skew_us", "Latest less earliest start on a node; empty for one device.").field(|row: &&SliceMeasurement| row.start_skew.map(Picoseconds::to_microseconds).into()),
-        Column::microseconds("end_skew_us", "Latest less earliest end on a node; empty for one device.").field(|row: &&SliceMeasurement| row.end_skew.map(Picoseconds::to_microseconds).into()),
-        Column::microseconds("exposed_us", "Time in which the device computed nothing, mean over the devices.").per("device").field(|row: &&SliceMeasurement| (row.exposed.to_microseconds() / row.ranks.len() as f64).into()),
+        Column::microseconds("start_skew_us", "Latest minus earliest start on a node; empty for one device.").field(|row: &&SliceMeasurement| row.start_skew.map(Picoseconds::to_microseconds).into()),
+        Column::microseconds("end_skew_us", "Latest minus earliest end on a node; empty for one device.").field(|row: &&SliceMeasurement| row.end_skew.map(Picoseconds::to_microseconds).into()),
+        Column::microseconds("exposed_us", "Time without computation on the device, mean over devices.").per("device").field(|row: &&SliceMeasurement| (row.exposed.to_microseconds() / row.ranks.len() as f64).into()),
     ]);
     fields.extend(rate_fields("group", |row: &&SliceMeasurement| row.bandwidth));
     fields
@@ -392,21 +398,21 @@ const BASE: Column = KIND.named("base_collective");
 const SIZE: Column = Column::new(
     "buffer_size_kb",
     Number(Kibibytes),
-    "Size in KiB of the buffer that the collective fills on a device, from the HLO.",
+    "Size in KiB of the collective's output buffer on a device, from the HLO.",
 )
 .with_role(Role::Name)
 .per("device");
-const COUNT: Column = Column::new("count", Count, "Collectives in the range.");
+const COUNT: Column = Column::new("count", Count, "Number of collectives in the range.");
 const TIME: Column =
     Column::new("time_ms", Number(Milliseconds), "Duration on the fastest device, summed over executions.")
         .with_role(Role::Headline);
 const SHARE: Column =
-    Column::new("percent", Number(Percent), "Share of time_ms of all rows of the same base_collective.")
+    Column::new("percent", Number(Percent), "Share of time_ms of all rows with the same base_collective.")
         .with_role(Role::Headline);
 const EFFECTIVE: Column = Column::new(
     "effective_bw (GB/s)",
     Number(GigabytesPerSecond),
-    "Buffer size over latency (10⁹ bytes); for a reduce-scatter, whose buffer is a device's shard, times the devices of a group.",
+    "Buffer size / latency (10⁹ bytes); for a reduce-scatter, whose buffer is a device's shard, × devices per group.",
 );
 
 /// The collectives with known buffers.
@@ -466,7 +472,7 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
 fn range_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BandwidthRange>>; 5] {
     [
         BASE.field(|(row, _): &Shared<BandwidthRange>| row.kind.name().into()),
-        Column::text("bandwidth_range (GB/s)", "Range of the effective bandwidth, lower end included.")
+        Column::text("bandwidth_range (GB/s)", "Range of the effective bandwidth, lower bound inclusive.")
             .field(|(row, _): &Shared<BandwidthRange>| row.text().into()),
         COUNT.field(|(row, _): &Shared<BandwidthRange>| row.count.into()),
         TIME.field(|(row, _): &Shared<BandwidthRange>| row.time.to_milliseconds().into()),

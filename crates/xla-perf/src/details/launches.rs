@@ -31,7 +31,7 @@ struct Launches<'a> {
     queued: Spread,
 }
 
-const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Mean time from the start of the call to the start on the GPU: launching, and waiting for earlier work of the stream.").per("launch");
+const LATENCY_MEAN_US: Column = Column::microseconds("latency_mean_us", "Mean time from the start of the call to the start on the GPU: launching, and waiting for earlier work on the stream.").per("launch");
 
 /// One row per kernel and kind of call that launches it.
 pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
@@ -41,13 +41,13 @@ pub(super) fn latency_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
          first; work without a known call is omitted.",
         [
             Column::text("name", "Kernel, copy or fill.").field(|row: &Launches<'_>| row.kernel.into()),
-            Column::text("launched_by", "Host call with the same correlation ID; some profilers give it the kernel's name.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
+            Column::text("launched_by", "Host call with the same correlation ID; some profilers name it after the kernel.").with_role(Role::Detail).field(|row: &Launches<'_>| row.launch.into()),
             Column::count("count", "Launches.").field(|row: &Launches<'_>| row.count.into()),
             LATENCY_MEAN_US.field(|row: &Launches<'_>| row.latency.mean.into()),
-            Column::microseconds("latency_median_us", "Median of the same.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
-            Column::microseconds("latency_min_us", "Minimum of the same: about the cost of a launch when the GPU is free.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
-            Column::microseconds("latency_max_us", "Maximum of the same.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
-            Column::microseconds("latency_std_us", "Sample standard deviation (n − 1) of the same; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
+            Column::microseconds("latency_median_us", "Median launch latency.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.median.into()),
+            Column::microseconds("latency_min_us", "Minimum launch latency: about the cost of a launch on an idle GPU.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.min.into()),
+            Column::microseconds("latency_max_us", "Maximum launch latency.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.max.into()),
+            Column::microseconds("latency_std_us", "Sample standard deviation (n − 1) of launch latency; empty for one launch.").spread_of(LATENCY_MEAN_US.name).per("launch").field(|row: &Launches<'_>| row.latency.std.into()),
             Column::microseconds("call_mean_us", "Mean duration of the call.").per("launch").field(|row: &Launches<'_>| row.call.mean.into()),
             Column::microseconds("queued_mean_us", "Mean time from the end of the call to the start on the GPU; negative if the GPU began before the call returned.").per("launch").field(|row: &Launches<'_>| row.queued.mean.into()),
         ],
@@ -154,20 +154,55 @@ struct GeometryRow<'a> {
 pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         Column::text("name", "Kernel.").field(|row: &GeometryRow<'_>| row.name.into()),
-        Column::nested("grid", "Blocks (work groups) per dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.grid).into()),
-        Column::nested("block", "Threads (work items) per block, by dimension.").with_role(Role::Name).field(|row: &GeometryRow<'_>| nested(row.geometry.block).into()),
-        Column::count("blocks", "Blocks per launch.").per("launch").field(|row: &GeometryRow<'_>| row.geometry.blocks().into()),
-        Column::count("threads_per_block", "Size of a block.").per("block").field(|row: &GeometryRow<'_>| row.geometry.threads_per_block().into()),
-        Column::new("blocks_per_core", Number(One), "Blocks per launch over the compute units (multiprocessors) of the GPU; below 1, some are unused.").per("core").field(|row: &GeometryRow<'_>| {
+        Column::nested("grid", "Blocks (work groups) per dimension.")
+            .with_role(Role::Name)
+            .field(|row: &GeometryRow<'_>| nested(row.geometry.grid).into()),
+        Column::nested("block", "Threads (work items) per block, by dimension.")
+            .with_role(Role::Name)
+            .field(|row: &GeometryRow<'_>| nested(row.geometry.block).into()),
+        Column::count("blocks", "Blocks per launch.")
+            .per("launch")
+            .field(|row: &GeometryRow<'_>| row.geometry.blocks().into()),
+        Column::count("threads_per_block", "Block size.")
+            .per("block")
+            .field(|row: &GeometryRow<'_>| row.geometry.threads_per_block().into()),
+        Column::new(
+            "blocks_per_core",
+            Number(One),
+            "Blocks per launch / compute units (multiprocessors) of the GPU; below 1, some units are unused.",
+        )
+        .per("core")
+        .field(|row: &GeometryRow<'_>| {
             let cores = row.cores.filter(|&cores| cores > 0);
             cores.map(|cores| row.geometry.blocks() as f64 / cores as f64).into()
         }),
-        Column::count("registers", "Registers per thread; empty if the profiler did not set it.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.registers.into()),
-        Column::new("group_memory_bytes", Whole(Bytes), "Shared memory (LDS) per block; empty if the profiler did not set it.").per("block").field(|row: &GeometryRow<'_>| row.geometry.group_memory.into()),
-        Column::new("private_memory_bytes", Whole(Bytes), "Private memory (scratch) per thread; above 0, registers were spilled or arrays indexed.").per("thread").field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
-        Column::percent("occupancy (%)", "Occupancy that the launch allows; empty if the profiler did not compute it.").field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
-        Column::count("count", "Launches on all GPUs.").field(|row: &GeometryRow<'_>| row.times.count.into()),
-        Column::milliseconds("total_time_ms", "Sum of their durations.").with_role(Role::Headline).field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
+        Column::count("registers", "Registers per thread; empty if the profiler did not set it.")
+            .per("thread")
+            .field(|row: &GeometryRow<'_>| row.geometry.registers.into()),
+        Column::new(
+            "group_memory_bytes",
+            Whole(Bytes),
+            "Shared memory (LDS) per block; empty if the profiler did not set it.",
+        )
+        .per("block")
+        .field(|row: &GeometryRow<'_>| row.geometry.group_memory.into()),
+        Column::new(
+            "private_memory_bytes",
+            Whole(Bytes),
+            "Private memory (scratch) per thread; above 0, registers were spilled or arrays indexed.",
+        )
+        .per("thread")
+        .field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
+        Column::percent(
+            "occupancy (%)",
+            "Theoretical occupancy of the launch; empty if the profiler did not compute it.",
+        )
+        .field(|row: &GeometryRow<'_>| row.geometry.occupancy.into()),
+        Column::count("count", "Number of launches on all GPUs.")
+            .field(|row: &GeometryRow<'_>| row.times.count.into()),
+        Column::milliseconds("total_time_ms", "Sum of durations.")
+            .with_role(Role::Headline)
+            .field_in(|analysis: &&JaxAnalysis, row: &GeometryRow<'_>| analysis.ms(row.times.sum).into()),
     ];
     fields.extend(range_fields("launch", |row: &GeometryRow<'_>| row.times));
     sheet(
@@ -274,7 +309,7 @@ impl CopyRow<'_> {
 const BANDWIDTH: Column = Column::new(
     "bandwidth (GB/s)",
     Number(GigabytesPerSecond),
-    "Bytes of all copies over the sum of their durations (10⁹ bytes).",
+    "Bytes of all copies / sum of their durations (10⁹ bytes).",
 );
 
 /// One row per GPU and kind of copy.
@@ -282,25 +317,25 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         Column::identifier(
             "gpu_pid",
-            "GPU that shows the copy: its plane id plus 1, the process id in trace viewers.",
+            "GPU that recorded the copy: its plane id plus 1, the process id in trace viewers.",
         )
         .with_role(Role::Name)
         .field(|row: &CopyRow<'_>| row.pid.into()),
-        Column::text("name", "Name of the copy, which states its direction.")
+        Column::text("name", "Name of the copy, including its direction.")
             .field(|row: &CopyRow<'_>| row.name.into()),
-        Column::text("kind", "Kinds of memory; empty if not recorded.")
+        Column::text("kind", "Memory kinds; empty if not recorded.")
             .field(|row: &CopyRow<'_>| row.details.kind.as_ref().into()),
-        Column::identifier("destination", "The profiler's number of the destination.")
+        Column::identifier("destination", "Destination, as numbered by the profiler.")
             .with_role(Role::Name)
             .field(|row: &CopyRow<'_>| row.details.destination.into()),
-        Column::text("async", "True if the host went on meanwhile.").with_role(Role::Detail).field(
+        Column::text("async", "True if the host did not block.").with_role(Role::Detail).field(
             |row: &CopyRow<'_>| row.details.is_async.map(|flag| if flag { "True" } else { "False" }).into(),
         ),
-        Column::new("size_bytes", Whole(Bytes), "Size of a copy.")
+        Column::new("size_bytes", Whole(Bytes), "Copy size.")
             .per("copy")
             .field(|row: &CopyRow<'_>| row.details.bytes.into()),
         Column::count("count", "Number of copies.").field(|row: &CopyRow<'_>| row.times.count.into()),
-        Column::microseconds("total_time_us", "Sum of their durations.")
+        Column::microseconds("total_time_us", "Sum of durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| analysis.us(row.times.sum).into()),
     ];
@@ -309,7 +344,7 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         BANDWIDTH.field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {
             row.bandwidth(analysis, row.times.count, row.times.sum).into()
         }),
-        Column::new("max_bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes over the shortest duration.")
+        Column::new("max_bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes / shortest duration.")
             .spread_of(BANDWIDTH.name)
             .per("copy")
             .field_in(|analysis: &&JaxAnalysis, row: &CopyRow<'_>| {

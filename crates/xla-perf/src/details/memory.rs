@@ -135,10 +135,10 @@ fn timeline(events: &[MemoryEvent], stretches: u32) -> Vec<(String, Vec<MemoryPo
 const ALLOCATOR: Column = Column::new(
     "allocator",
     Text,
-    "Allocator, such as GPU_0_bfc of the first GPU; the device if the profiler names none.",
+    "Allocator, such as GPU_0_bfc for the first GPU; the device if not recorded.",
 );
 const PEAK: Column =
-    Column::new("peak (MiB)", Number(Mebibytes), "Most memory in use during the profile.").per("moment");
+    Column::new("peak (MiB)", Number(Mebibytes), "Peak memory in use during the profile.").per("moment");
 
 pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
@@ -152,40 +152,40 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             PEAK.field(|row: &AllocatorUse| mib(row.peak.0).into()),
             Column::milliseconds(
                 "peak_time_ms",
-                "When that was first reached, from the profile's first event.",
+                "Time the peak was first reached, relative to the profile's first event.",
             )
             .field(|row: &AllocatorUse| row.peak.1.to_milliseconds().into()),
             Column::new(
                 "lifetime_peak (MiB)",
                 Number(Mebibytes),
-                "Most memory in use since the allocator began, including before the profile.",
+                "Peak memory in use since the allocator was created, including before the profile.",
             )
             .per("moment")
             .field(|row: &AllocatorUse| mib(row.lifetime_peak).into()),
-            Column::new("capacity (MiB)", Number(Mebibytes), "Memory in use and left, after the last event.")
-                .field(|row: &AllocatorUse| mib(row.capacity).into()),
+            Column::new(
+                "capacity (MiB)",
+                Number(Mebibytes),
+                "Memory in use plus free memory, after the last event.",
+            )
+            .field(|row: &AllocatorUse| mib(row.capacity).into()),
             Column::new("first_in_use (MiB)", Number(Mebibytes), "Memory in use after the first event.")
                 .field(|row: &AllocatorUse| mib(row.first_and_last.0).into()),
             Column::new(
                 "last_in_use (MiB)",
                 Number(Mebibytes),
-                "Memory in use after the last event: more than at first may be a leak.",
+                "Memory in use after the last event: growth over first_in_use may be a leak.",
             )
             .field(|row: &AllocatorUse| mib(row.first_and_last.1).into()),
-            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Sum of all allocations.")
+            Column::new("allocated_in_all (MiB)", Number(Mebibytes), "Total bytes of all allocations.")
                 .field(|row: &AllocatorUse| mib(row.allocated_in_all).into()),
-            Column::new("largest_allocation (MiB)", Number(Mebibytes), "Largest single one.")
+            Column::new("largest_allocation (MiB)", Number(Mebibytes), "Largest single allocation.")
                 .per("allocation")
                 .field(|row: &AllocatorUse| mib(row.largest).into()),
-            Column::new(
-                "rounding (MiB)",
-                Number(Mebibytes),
-                "Excess of allocations over what was requested, summed.",
-            )
-            .field(|row: &AllocatorUse| mib(row.rounding).into()),
+            Column::new("rounding (MiB)", Number(Mebibytes), "Sum of allocated minus requested memory.")
+                .field(|row: &AllocatorUse| mib(row.rounding).into()),
             Column::percent(
                 "max_fragmentation (%)",
-                "Largest share of the free memory outside its largest piece.",
+                "Maximum fragmentation: share of free memory outside its largest block.",
             )
             .per("moment")
             .field(|row: &AllocatorUse| row.fragmentation.map(|share| share * 100.0).into()),
@@ -202,7 +202,7 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 }
 
 const TIME: Column =
-    Column::milliseconds("time_ms", "First event of the stretch, from the profile's first event.")
+    Column::milliseconds("time_ms", "First event of the interval, relative to the profile's first event.")
         .distinguishing();
 
 /// Stretches of the timeline: as many as a chart can show.
@@ -220,13 +220,13 @@ pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             Column::new(
                 "in_use (MiB)",
                 Number(Mebibytes),
-                "Memory in use after the last event of the stretch.",
+                "Memory in use after the last event of the interval.",
             )
             .field(|row: &(String, MemoryPoint)| mib(row.1.allocated).into()),
-            Column::new("max_in_use (MiB)", Number(Mebibytes), "Most memory in use in the stretch.")
+            Column::new("max_in_use (MiB)", Number(Mebibytes), "Peak memory in use in the interval.")
                 .per("moment")
                 .field(|row: &(String, MemoryPoint)| mib(row.1.most).into()),
-            Column::count("events", "Allocations and frees in the stretch.")
+            Column::count("events", "Number of allocations and frees in the interval.")
                 .field(|row: &(String, MemoryPoint)| row.1.events.into()),
         ],
         |analysis| {

@@ -143,7 +143,7 @@ const SOURCE: Column = Column::new("source", Text, "Source file and line.");
 const TOTAL_MS: Column = Column::new(
     "total_time_ms",
     Number(Milliseconds),
-    "Time in which a kernel of the instruction ran, summed over executions.",
+    "Time with a kernel of the instruction running, summed over executions.",
 )
 .with_role(Role::Headline);
 
@@ -155,8 +155,9 @@ fn time_fields<'a, R>(
 ) -> [Field<&'a JaxAnalysis, R>; 4] {
     [
         Column::count("instructions", instructions).field(move |row| time(row).instructions.into()),
-        Column::count("executions", "Their executions on all GPUs.").field(move |row| time(row).calls.into()),
-        Column::count("kernels", "Their kernels, copies and fills.")
+        Column::count("executions", "Number of executions on all GPUs.")
+            .field(move |row| time(row).calls.into()),
+        Column::count("kernels", "Number of kernels, copies and fills.")
             .field(move |row| time(row).kernels.into()),
         total.field_in(move |_, row| time(row).time.to_milliseconds().into()),
     ]
@@ -174,12 +175,20 @@ struct SourceLine<'a> {
 pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         SOURCE.field(|row: &SourceLine<'_>| unless_empty(&row.origin.source)),
-        Column::text("function", "Function of the line; empty if not recorded.").field(|row: &SourceLine<'_>| unless_empty(&row.origin.function)),
-        Column::text("call_stack", "Functions with file and line around it, innermost first, for the instruction with the most time.").with_role(Role::Provenance).field(|row: &SourceLine<'_>| {
+        Column::text("function", "Function containing the line; empty if not recorded.")
+            .field(|row: &SourceLine<'_>| unless_empty(&row.origin.function)),
+        Column::text(
+            "call_stack",
+            "Call stack with file and line, innermost first, of the instruction with the most time.",
+        )
+        .with_role(Role::Provenance)
+        .field(|row: &SourceLine<'_>| {
             let stack = &row.origin.stack;
             (!stack.is_empty()).then(|| stack.join(" < ")).into()
         }),
-        Column::text("top_instruction", "Instruction with the most time.").with_role(Role::Detail).field(|row: &SourceLine<'_>| row.top.into()),
+        Column::text("top_instruction", "Instruction with the most time.")
+            .with_role(Role::Detail)
+            .field(|row: &SourceLine<'_>| row.top.into()),
     ];
     fields.extend(time_fields("Number of instructions.", TOTAL_MS, |row: &SourceLine<'_>| &row.time));
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
@@ -239,9 +248,9 @@ struct Scope {
 /// One row per name scope.
 pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
-        Column::text("scope", "Path of the scope, without its last part, the operation's own name.")
+        Column::text("scope", "Scope path, excluding its last part, the operation name.")
             .field(|row: &Scope| row.path.as_str().into()),
-        Column::count("depth", "Parts of the path.").field(|row: &Scope| row.depth.into()),
+        Column::count("depth", "Number of path components.").field(|row: &Scope| row.depth.into()),
     ];
     let total = TOTAL_MS
         .described(
@@ -253,7 +262,7 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         &row.time
     }));
     fields.extend([
-        Column::milliseconds("own_time_ms", "total_time_ms less that of the scopes inside.")
+        Column::milliseconds("own_time_ms", "total_time_ms minus nested scopes.")
             .field(|row: &Scope| row.own.to_milliseconds().into()),
         Column::percent("percent", "total_time_ms as a share of all device time; nested scopes count again.")
             .field(|row: &Scope| row.percent.into()),
@@ -359,7 +368,7 @@ pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let kind = Column::new(
         "kind",
         Text,
-        "Recomputed by jax.checkpoint (op_name has rematted_computation), recomputed by the compiler (the instruction is a .remat copy), first computation in a region that may be recomputed (op_name has checkpoint or remat), or other.",
+        "Recomputed by jax.checkpoint (op_name has rematted_computation), recomputed by the compiler (a .remat copy of the instruction), first computation in a recomputable region (op_name has checkpoint or remat), or other.",
     );
     let share = Column::new("percent", Number(Percent), "Share of the device time of all rows.");
     let mut fields = vec![kind.field(|row: &KindTime| row.kind.name().into())];

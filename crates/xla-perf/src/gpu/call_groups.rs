@@ -16,20 +16,20 @@ use crate::operators::{Operator, stem};
 use crate::{IndexMap, IndexSet};
 
 pub(crate) const INSTRUCTION: Column =
-    Column::new("name", Text, "HLO instruction; the kernel, copy or fill if no instruction is named.");
+    Column::new("name", Text, "HLO instruction; the kernel, copy or fill if not recorded.");
 pub(crate) const STEM: Column = Column::new(
     "name",
     Text,
-    "HLO instruction without the number at its end, so that instances of one kind share a row; the kernel, copy or fill if no instruction is named.",
+    "HLO instruction without its numeric suffix, so that similar instances share a row; the kernel, copy or fill if not recorded.",
 );
 pub(crate) const MODULE: Column =
-    Column::new("hlo_module", Text, "Compiled program of the instruction; empty if none is named.")
+    Column::new("hlo_module", Text, "Compiled program of the instruction; empty if not recorded.")
         .with_role(Role::Detail)
         .distinguishing();
 pub(crate) const CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "Kind of work of the instruction by its opcode, the library call, or what its fusion holds: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by the kernel's name, others if the profile does not embed the instruction.",
+    "Category of the instruction, by opcode, library call or fusion contents: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by kernel name, others if the profile does not embed the instruction.",
 );
 
 /// Calls of one row, by their first kernel's uid; never empty.
@@ -180,7 +180,7 @@ pub(super) fn roofline_fields<'a>() -> impl Iterator<Item = OperatorField<'a>> {
 /// The calls in warm-up executions and the mean time of the others.
 pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
     [
-        Column::count("warm_up_count", "Calls in warm-up executions of the program, see steps.")
+        Column::count("warm_up_count", "Number of calls in warm-up executions of the program, see steps.")
             .with_role(Role::Detail)
             .field(|row: &OperatorRow<'_>| (row.group.calls.len() - row.steady.len()).into()),
         Column::microseconds(
@@ -196,10 +196,7 @@ pub(super) fn warm_up_fields<'a>() -> [OperatorField<'a>; 2] {
 
 /// What the figures assume.
 pub(super) fn note_field<'a>() -> OperatorField<'a> {
-    Column::text(
-        "note",
-        "Assumptions behind the figures, or why there are none; empty if there is nothing to say.",
-    )
-    .with_role(Role::Detail)
-    .field(|row: &OperatorRow<'_>| row.operator.note().into())
+    Column::text("note", "Assumptions behind the figures, or why they are missing; else empty.")
+        .with_role(Role::Detail)
+        .field(|row: &OperatorRow<'_>| row.operator.note().into())
 }

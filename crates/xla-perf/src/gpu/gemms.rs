@@ -42,13 +42,22 @@ struct Row<'a> {
 
 fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        Column::count("Batch", "Multiplications per call.").per("call").field(|row: &Row<'_>| row.extents.batch.into()),
-        Column::count("M", "Rows of the result; for library calls in column-major order, which are columns of a row-major result.").field(|row: &Row<'_>| row.extents.m.into()),
-        Column::count("N", "The other extent of the result.").field(|row: &Row<'_>| row.extents.n.into()),
-        Column::count("K", "Extent summed over.").field(|row: &Row<'_>| row.extents.k.into()),
-        Column::new("Beta", Number(One), "Factor of the addend in a library call; empty for fusions.").field(|row: &Row<'_>| row.extents.beta.into()),
-        Column::text("Type", "Element type of the first operand.").field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
-        Column::count("operation_count", "Calls on all GPUs.").field(|row: &Row<'_>| row.group.calls.len().into()),
+        Column::count("Batch", "Matrix multiplications per call.")
+            .per("call")
+            .field(|row: &Row<'_>| row.extents.batch.into()),
+        Column::count(
+            "M",
+            "Rows of the result; for column-major library calls, these are columns of a row-major result.",
+        )
+        .field(|row: &Row<'_>| row.extents.m.into()),
+        Column::count("N", "Other dimension of the result.").field(|row: &Row<'_>| row.extents.n.into()),
+        Column::count("K", "Contracted dimension.").field(|row: &Row<'_>| row.extents.k.into()),
+        Column::new("Beta", Number(One), "Scale of the addend in a library call; empty for fusions.")
+            .field(|row: &Row<'_>| row.extents.beta.into()),
+        Column::text("Type", "Element type of the first operand.")
+            .field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
+        Column::count("operation_count", "Number of calls on all GPUs.")
+            .field(|row: &Row<'_>| row.group.calls.len().into()),
     ];
     sheet(
         "gemms",
@@ -87,40 +96,58 @@ const SIZES: [(&str, Size); 4] = [
 
 fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        GPU.with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| analysis.device_events()[row.call.kernels[0]].pid.into()),
-        Column::identifier("step", "Execution of the program, see steps.").with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
-            row.call.execution.map(|at| analysis.executions()[at].number).into()
+        GPU.with_role(Role::Name).field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+            analysis.device_events()[row.call.kernels[0]].pid.into()
         }),
-        Column::flag("is_warm_up", "Whether that execution is warm-up.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
-            row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
-        }),
+        Column::identifier("step", "Program execution, see steps.").with_role(Role::Name).field_in(
+            |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+                row.call.execution.map(|at| analysis.executions()[at].number).into()
+            },
+        ),
+        Column::flag("is_warm_up", "Whether the execution is warm-up.").field_in(
+            |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+                row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
+            },
+        ),
         GFLOPS.field(|row: &CallRow<'_>| row.figures.map(|figures| figures.gflops()).into()),
-        Column::microseconds("Kernel Time (µs)", "Union of the spans of the call's kernels.").with_role(Role::Headline).field(|row: &CallRow<'_>| row.call.time.to_microseconds().into()),
-        Column::new("TFLOPS/s", Number(TeraflopsPerSecond), "Achieved rate: floating-point operations over kernel time, in units of 1e12 per second.").field(|row: &CallRow<'_>| {
-            row.figures.and_then(|figures| figures.tflops_per_s()).into()
-        }),
+        Column::microseconds("Kernel Time (µs)", "Union of the spans of the call's kernels.")
+            .with_role(Role::Headline)
+            .field(|row: &CallRow<'_>| row.call.time.to_microseconds().into()),
+        Column::new(
+            "TFLOPS/s",
+            Number(TeraflopsPerSecond),
+            "Achieved rate: floating-point operations / kernel time, in TFLOP/s.",
+        )
+        .field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.tflops_per_s()).into()),
         DATA_MOVED.field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.mebibytes()).into()),
         FLOPS_PER_BYTE.field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.intensity()).into()),
-        Column::new("TB/s", Number(TerabytesPerSecond), "Achieved bandwidth: bytes over kernel time, in units of 1e12 bytes per second.").field(|row: &CallRow<'_>| {
-            row.figures.and_then(|figures| figures.tb_per_s()).into()
-        }),
+        Column::new(
+            "TB/s",
+            Number(TerabytesPerSecond),
+            "Achieved bandwidth: bytes / kernel time, in TB/s (10¹² bytes).",
+        )
+        .field(|row: &CallRow<'_>| row.figures.and_then(|figures| figures.tb_per_s()).into()),
         Field::each(
-            Column::new(
-                "param: …",
-                Count,
-                "A parameter of the multiplication: B, M, N, K as in gemms.",
-            ).with_role(Role::Detail).distinguishing(),
+            Column::new("param: …", Count, "Parameter of the matrix multiplication: B, M, N, K as in gemms.")
+                .with_role(Role::Detail)
+                .distinguishing(),
             |_| SIZES.map(|(name, _)| name.to_owned()).into(),
             |_, row: &CallRow<'_>, position| SIZES[position].1(&row.extents).into(),
         ),
-        Column::nested("transpose", "Whether the library's operands A and B are transposed, by the kernel's name; empty if it does not say.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+        Column::nested(
+            "transpose",
+            "Whether the library's operands A and B are transposed, by kernel name; empty if unknown.",
+        )
+        .field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
             let name = |&at: &usize| analysis.trace().name(analysis.device_events()[at].event);
             row.call.kernels.iter().map(name).find_map(transposes).into()
         }),
-        Column::identifier("UID", "UID of the call's first kernel.").field_in(|analysis: &&JaxAnalysis, row: &CallRow<'_>| {
-            let first = analysis.device_events()[row.call.kernels[0]].event;
-            analysis.trace().events().uid(first).into()
-        }),
+        Column::identifier("UID", "UID of the call's first kernel.").field_in(
+            |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
+                let first = analysis.device_events()[row.call.kernels[0]].event;
+                analysis.trace().events().uid(first).into()
+            },
+        ),
     ];
     sheet(
         "gemms_detailed",

@@ -29,24 +29,24 @@ const KERNEL: Column = Column::new("name", Text, "Kernel.");
 const KERNEL_CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "Kind of kernel by the instruction's and its own name: GEMM, FA BWD, FA FWD, FA V3 (attention), Conv, TE (helpers of Transformer Engine), Communication rccl/nccl, or Uncategorized Events/XLA for all others.",
+    "Category by instruction and kernel name: GEMM, FA BWD, FA FWD, FA V3 (attention), Conv, TE (Transformer Engine helpers), Communication rccl/nccl, or Uncategorized Events/XLA for all others.",
 );
 const UID: Column =
-    Column::new("UID", Identifier, "Index of the kernel among the events of the profiler's trace viewer.");
+    Column::new("UID", Identifier, "Index of the kernel among the profiler's trace viewer events.");
 pub(super) const EX_UID: Column = Column::new("ex_UID", Identifier, "UID of the first kernel of the row.");
 pub(super) const INPUT_DIMS: Column = Column::nested(
     "Input Dims",
-    "Shapes of the instruction's non-scalar operands, for a tuple that of its first array; empty if the profile does not embed the instruction.",
+    "Shapes of the instruction's non-scalar operands (for a tuple, of its first array); empty if the profile does not embed the instruction.",
 ).with_role(Role::Detail);
 pub(super) const INPUT_TYPE: Column =
     Column::nested("Input type", "Element types of these operands.").with_role(Role::Detail);
 pub(super) const INPUT_STRIDES: Column = Column::nested(
     "Input Strides",
-    "Strides of the operands in Input Dims, in elements, by the HLO layout; always () with TraceLens figures.",
+    "Strides of the operands in Input Dims, in elements, from the HLO layout; always () with TraceLens figures.",
 );
 const CONCRETE_INPUTS: Column = Column::nested(
     "Concrete Inputs",
-    "Always (): HLO has no non-tensor arguments. With TraceLens figures, for Transformer Engine's attention the shape of the operand after query, key and value.",
+    "Always (): HLO has no non-tensor arguments. With TraceLens figures, for Transformer Engine attention, the shape of the operand after query, key and value.",
 );
 const DIRECT_MS: Column =
     Column::new("total_direct_kernel_time_ms", Number(Milliseconds), "Sum of the row's kernel durations.")
@@ -54,14 +54,14 @@ const DIRECT_MS: Column =
 const MS_PER_GPU: Column = Column::new(
     "time ms per gpu",
     Number(Milliseconds),
-    "The sum over the number of GPUs that ran any kernel of the sheet.",
+    "The sum divided by the number of GPUs that ran any kernel of the sheet.",
 )
 .per("gpu");
 const COUNT: Column = Column::new("Count", Count, "Kernels.");
 const SUMMARY_NAME: Column = Column::new(
     "name",
     Text,
-    "Kernel; in xla_summary without digits, so that instances of one fusion share a row.",
+    "Kernel; in xla_summary without digits, so that instances of a fusion share a row.",
 );
 
 /// The sheets of kernels, in order.
@@ -121,7 +121,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "gpu_events_categorized_mean",
             "Compute kernels by kind, per GPU on average. The kernel's own name decides the kind before its instruction's: library kernels of a convolution are GEMM here.",
             kind_fields(
-                Column::new("name", Text, "Kind of kernel; Uncategorized Events if it has none."),
+                Column::new("name", Text, "Kernel category; Uncategorized Events if none."),
                 "time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
             ),
             sums_by_kind,
@@ -133,7 +133,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
                 Column::new(
                     "short_name_grouped",
                     Text,
-                    "Kernel without the digits of its name; if it has none, without underscores at its end.",
+                    "Kernel name without digits; if it has none, without trailing underscores.",
                 ),
                 "time ms as a share of all rows.",
             ),
@@ -176,11 +176,11 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
         Column::identifier("tid", "Stream of the GPU.").field(|row: &KernelRow<'_>| row.event.stream.into()),
     ];
     let after = [
-        Column::nested("kernel_details", "Kernel with its duration in µs and what the HLO says of its instruction: target of a custom call, shapes of operands and result, operation and source; NA if there is none. TraceLens figures have neither result nor operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        Column::nested("kernel_details", "Kernel with its duration in µs and HLO details of its instruction: custom call target, shapes of operands and result, operation and source; NA if missing. TraceLens figures have neither result nor operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
         }),
-        Column::microseconds("GPU_kernel_launch_latency", "Start of the kernel less start of the host call that launched it, in µs: its waiting time; empty if the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        Column::microseconds("GPU_kernel_launch_latency", "Start of the kernel minus start of its launching host call, in µs: its waiting time; empty if the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let start = |event| analysis.trace().events().start(event);
             row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
         }),
@@ -376,7 +376,7 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
             .only_in(Layout::Listed)
             .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         COUNT.field(|row: &KernelSum<'_>| row.count.into()),
-        Column::names("Categories", "Kinds of these kernels, by name.")
+        Column::names("Categories", "Categories of these kernels, by name.")
             .field(|row: &KernelSum<'_>| text_list(&row.categories).into()),
     ];
     fields.into_iter().chain(share_fields())
@@ -411,13 +411,13 @@ struct KindSum {
 fn kind_fields<'a>(name: Column, share: &'static str) -> [Field<&'a JaxAnalysis, KindSum>; 5] {
     [
         name.field(|row: &KindSum| row.name.as_str().into()),
-        Column::count("count", "Kernels of all GPUs.").field(|row: &KindSum| row.count.into()),
+        Column::count("count", "Number of kernels on all GPUs.").field(|row: &KindSum| row.count.into()),
         Column::milliseconds("time ms", "Sum of these kernels' durations.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&JaxAnalysis, row: &KindSum| analysis.ms(row.time).into()),
         Column::milliseconds(
             "time ms per gpu",
-            "time ms over the number of GPUs with events, including those that only copied.",
+            "time ms / number of GPUs with events, including GPUs with only copies.",
         )
         .per("gpu")
         .field_in(|analysis: &&JaxAnalysis, row: &KindSum| {

@@ -77,7 +77,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
         CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
         Column::count(
             "instructions",
-            "Instructions of the row: same name, numbers aside, same operands and work.",
+            "Number of instructions in the row: same name (ignoring numbers), operands and work.",
         )
         .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
         parameter_field(|row: &OperatorRow<'_>, name| {
@@ -129,7 +129,7 @@ pub(crate) fn parameter_field<'a, R>(
         Column::new(
             "param: …",
             Text,
-            "A parameter of the model, such as M, N, K of a matrix multiplication; one column per parameter. Calls are grouped by all of them.",
+            "Parameter of the performance model, such as M, N, K of a matrix multiplication; one column each. Calls are grouped by all of them.",
         ).with_role(Role::Detail).distinguishing(),
         |context: &OperatorContext<'_>| {
             context.parameters.iter().map(|name| format!("param: {name}")).collect()

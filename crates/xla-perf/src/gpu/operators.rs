@@ -23,18 +23,22 @@ use crate::analysis::JaxAnalysis;
 use crate::operators::{Record, number_tuples, stem, text_list, text_tuple};
 use crate::sheet::{gpu_sheet, unless_empty};
 
-const CALLS: Column =
-    Column::new("Count", Count, "Calls: executions of an instruction, each with all kernels it launched.");
+const CALLS: Column = Column::new(
+    "Count",
+    Count,
+    "Number of calls: executions of an instruction, each with all kernels it launched.",
+);
 const DIRECT_MS: Column = Column::new(
     "total_direct_kernel_time_ms",
     Number(Milliseconds),
-    "Kernel time: per call of an instruction the union of the spans of its kernels, summed over calls on all GPUs.",
-).with_role(Role::Headline);
+    "Kernel time: union of kernel spans per call of an instruction, summed over calls on all GPUs.",
+)
+.with_role(Role::Headline);
 const DIRECT_TIME: Statistics = statistics!(
     "total_direct_kernel_time",
     Number(Microseconds),
     "the kernel time in µs",
-    "the union of the spans of a call's kernels"
+    "the union of a call's kernel spans"
 );
 
 /// The sheets of instructions of all kinds, in order.
@@ -56,7 +60,7 @@ fn sums<'a, K: Eq + std::hash::Hash>(analysis: &'a JaxAnalysis, key: impl Fn(usi
 fn sum_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, Sum<'a>>> {
     let fields = [
         CALLS.field(|row: &Sum<'_>| row.group.calls.len().into()),
-        Column::count("num_kernels", "Kernels of these calls.").field(|row: &Sum<'_>| {
+        Column::count("num_kernels", "Number of kernels in these calls.").field(|row: &Sum<'_>| {
             row.group.calls.iter().map(|call| call.kernels.len()).sum::<usize>().into()
         }),
         DIRECT_MS.field(|row: &Sum<'_>| row.time.to_milliseconds().into()),
@@ -91,14 +95,14 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
 fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
         STEM.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| row.group.name(analysis).into()),
-        Column::names("Categories", "Kinds of work of these instructions, by name.").field_in(
+        Column::names("Categories", "Categories of these instructions, by name.").field_in(
             |analysis: &&JaxAnalysis, row: &Sum<'_>| {
                 let of_calls = row.group.calls.iter();
                 let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
                 text_list(of_calls.collect::<BTreeSet<_>>()).into()
             },
         ),
-        Column::count("instructions", "Instructions of this name, numbers aside.")
+        Column::count("instructions", "Number of instructions with this name, ignoring numbers.")
             .field(|row: &Sum<'_>| row.group.instructions().into()),
     ];
     gpu_sheet(
@@ -134,7 +138,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![
         INSTRUCTION.field(|row: &OperatorRow<'_>| row.operator.name.as_str().into()),
         module_field(),
-        Column::text("program_id", "Id of that program in the profile.").with_role(Role::Provenance).field(|row: &OperatorRow<'_>| {
+        Column::text("program_id", "Program ID in the profile.").with_role(Role::Provenance).field(|row: &OperatorRow<'_>| {
             row.operator.program.and_then(|program| program.id).map(|id| id.to_string()).into()
         }),
         CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
@@ -142,18 +146,18 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         INPUT_TYPE.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| text_tuple(&record.types).into())),
         INPUT_STRIDES.distinguishing().field(|row: &OperatorRow<'_>| record(row, |record| number_tuples(&record.strides).into())),
         Column::text("Output", "Shape of the result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| record.output.as_str().into())),
-        Column::text("custom_call_target", "Library call of the instruction; empty if it makes none.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| {
+        Column::text("custom_call_target", "Library call of the instruction; empty if none.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| {
             record(row, |record| unless_empty(&record.custom_call_target))
         }),
-        Column::text("op_name", "Framework operation with its scopes, such as jit(f)/jit(main)/dot_general; for a fusion, that of its result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
+        Column::text("op_name", "Framework operation with its scopes, such as jit(f)/jit(main)/dot_general; for a fusion, from its result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
         Column::text("source", "Source file and line of the instruction; empty if not recorded.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
-        Column::count("operation_count", "Calls on all GPUs.").field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
-        Column::count("gpus", "GPUs that ran it.").field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into()),
-        Column::count("num_kernels", "Kernels of the first call.").per("call").field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
+        Column::count("operation_count", "Number of calls on all GPUs.").field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
+        Column::count("gpus", "Number of GPUs that ran it.").field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into()),
+        Column::count("num_kernels", "Number of kernels in the first call.").per("call").field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
     ];
     fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));
     fields.push(
-        Column::microseconds("total_direct_kernel_time_sum", "Sum over calls of the kernel time in µs.")
+        Column::microseconds("total_direct_kernel_time_sum", "Kernel time in µs, summed over calls.")
             .with_role(Role::Headline)
             .field(|row: &OperatorRow<'_>| row.time.to_microseconds().into()),
     );
@@ -174,7 +178,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.push(note_field());
     Sheet::with_context(
         names::OPS_ALL,
-        "Instructions with times, work and rates: one row per instruction of a program, most kernel time first. The time of an instruction is that of all its kernels together; its work counts once.",
+        "Instructions with times, work and rates: one row per instruction of a program, most kernel time first. An instruction's time covers all its kernels; its work counts once.",
         fields,
         |analysis: &'a JaxAnalysis| {
             let rows = call_groups(analysis, |call| Some(call.operator));

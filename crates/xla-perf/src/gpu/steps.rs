@@ -15,31 +15,35 @@ use crate::sheet::sheet;
 
 pub(super) const GPU: Column =
     Column::new("gpu_pid", Identifier, "GPU: its plane id plus 1.").with_role(Role::Name);
-const STEP: Column = Column::new("step", Identifier, "Number of the program's execution on the GPU, from 0.")
+const STEP: Column = Column::new("step", Identifier, "Execution number of the program on the GPU, from 0.")
     .with_role(Role::Name);
 const BUSY: Column =
-    Column::new("busy ms", Number(Milliseconds), "Time in which at least one of its kernels ran.")
+    Column::new("busy ms", Number(Milliseconds), "Time with at least one of its kernels running.")
         .with_role(Role::Headline);
 const STEP_TIME_MEAN: Column =
-    Column::new("Step Time (µs)_mean", Number(Microseconds), "Mean busy time of the steady executions.")
+    Column::new("Step Time (µs)_mean", Number(Microseconds), "Mean busy time of steady executions.")
         .per("execution");
 
 const STEP_TIME: Statistics = Statistics {
     mean: STEP_TIME_MEAN,
-    median: Column::new("Step Time (µs)_median", Number(Microseconds), "Median of the same.")
-        .spread_of(STEP_TIME_MEAN.name)
-        .per("execution"),
-    std: Column::new(
-        "Step Time (µs)_std",
+    median: Column::new(
+        "Step Time (µs)_median",
         Number(Microseconds),
-        "Sample standard deviation (n − 1) of the same; empty for one execution.",
+        "Median busy time of steady executions.",
     )
     .spread_of(STEP_TIME_MEAN.name)
     .per("execution"),
-    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Minimum of the same.")
+    std: Column::new(
+        "Step Time (µs)_std",
+        Number(Microseconds),
+        "Sample standard deviation (n − 1) of their busy time; empty for one execution.",
+    )
+    .spread_of(STEP_TIME_MEAN.name)
+    .per("execution"),
+    min: Column::new("Step Time (µs)_min", Number(Microseconds), "Minimum busy time of steady executions.")
         .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
-    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Maximum of the same.")
+    max: Column::new("Step Time (µs)_max", Number(Microseconds), "Maximum busy time of steady executions.")
         .spread_of(STEP_TIME_MEAN.name)
         .per("execution"),
 };
@@ -52,7 +56,7 @@ fn program_fields<'a, R>(
         MODULE.with_role(Role::Name).field_in(move |analysis: &&JaxAnalysis, row| {
             analysis.program_name(&execution(row).program).into()
         }),
-        Column::text("program_id", "Id of that program in the profile.")
+        Column::text("program_id", "Program ID in the profile.")
             .with_role(Role::Provenance)
             .field(move |row| execution(row).program.id.map(|id| id.to_string()).into()),
         GPU.field_in(move |analysis: &&JaxAnalysis, row| analysis.gpus()[execution(row).gpu].pid.into()),
@@ -72,15 +76,15 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = vec![STEP.field(|row: &Step<'_>| row.execution.number.into())];
     fields.extend(program_fields(|row: &Step<'_>| row.execution));
     fields.extend([
-        Column::milliseconds("start ms", "Start of the first kernel, from the profile's first event.").field(|row: &Step<'_>| row.execution.start.to_milliseconds().into()),
+        Column::milliseconds("start ms", "Start of the first kernel, relative to the profile's first event.").field(|row: &Step<'_>| row.execution.start.to_milliseconds().into()),
         Column::milliseconds("duration ms", "From the start of the first kernel to the end of the last.").field(|row: &Step<'_>| {
             (row.execution.end - row.execution.start).to_milliseconds().into()
         }),
         BUSY.field(|row: &Step<'_>| row.execution.busy.to_milliseconds().into()),
         Column::milliseconds("gap ms", "From the end of the program's previous execution on the GPU to the start; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
         Column::count("num_kernels", "Kernels.").field(|row: &Step<'_>| row.execution.kernels.into()),
-        Column::flag("is_warm_up", "Whether it is at the program's beginning and busy for over 1.1 times the median of the later half of executions; never with fewer than three.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
-        Column::percent("busy of steady (%)", "Busy time as a share of the mean of the program's steady executions on the GPU.").field(|row: &Step<'_>| {
+        Column::flag("is_warm_up", "Whether it is an initial execution with over 1.1 × the median busy time of the later half of executions; never with fewer than three.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
+        Column::percent("busy of steady (%)", "Busy time as a share of the program's mean steady busy time on the GPU.").field(|row: &Step<'_>| {
             row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
         }),
     ]);
@@ -140,23 +144,23 @@ struct ProgramSteps<'a> {
 pub(super) fn steps_summary_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let mut fields = Vec::from(program_fields(|row: &ProgramSteps<'_>| &row.executions[0]));
     fields.extend([
-        Column::count("steps", "Executions, warm-up included.")
+        Column::count("steps", "Number of executions, including warm-up.")
             .field(|row: &ProgramSteps<'_>| row.executions.len().into()),
-        Column::count("warm_up_steps", "Executions that count as warm-up.")
+        Column::count("warm_up_steps", "Number of warm-up executions.")
             .field(|row: &ProgramSteps<'_>| row.warm_up.into()),
-        Column::milliseconds("warm_up busy ms", "Busy time of these.")
+        Column::milliseconds("warm_up busy ms", "Busy time of warm-up executions.")
             .field(|row: &ProgramSteps<'_>| row.warm_up_busy.to_milliseconds().into()),
         BUSY.described("Busy time of all executions.")
             .field(|row: &ProgramSteps<'_>| row.busy.to_milliseconds().into()),
     ]);
     fields.extend(STEP_TIME.fields(|row: &ProgramSteps<'_>| &row.steady_us));
     fields.extend([
-        Column::microseconds("Step Time (µs)_sum", "Sum of the same.").field_in(
+        Column::microseconds("Step Time (µs)_sum", "Total busy time of steady executions.").field_in(
             |analysis: &&JaxAnalysis, row: &ProgramSteps<'_>| {
                 row.steady.map(|steady| analysis.us(steady.sum)).into()
             },
         ),
-        Column::percent("jitter (%)", "Standard deviation over mean of the steady executions' busy time.")
+        Column::percent("jitter (%)", "Standard deviation / mean of the steady executions' busy time.")
             .field(|row: &ProgramSteps<'_>| jitter(row.steady).into()),
     ]);
     sheet(

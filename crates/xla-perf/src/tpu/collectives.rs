@@ -136,22 +136,22 @@ fn replica_groups(expression: &str) -> &str {
 /// The table as a sheet.
 pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        Column::text("Program id", "Number of the program.")
+        Column::text("Program id", "Program number.")
             .with_role(Role::Provenance)
             .field(|row: &CollectiveRow<'_>| row.program.to_string().into()),
-        Column::text("HLO op category", "Kind of exchange.")
+        Column::text("HLO op category", "Kind of collective.")
             .field(|row: &CollectiveRow<'_>| row.op.category.as_str().into()),
-        Column::text("HLO op name", "Name of the operation.")
+        Column::text("HLO op name", "Operation name.")
             .field(|row: &CollectiveRow<'_>| row.op.name.as_str().into()),
-        Column::count("Index", "Position among the operation's exchanges, from 0.")
+        Column::count("Index", "Position among the operation's executions, from 0.")
             .with_role(Role::Name)
             .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
-        Column::nested("Replica groups", "Devices that exchange with each other, as in the instruction.")
+        Column::nested("Replica groups", "Groups of exchanging devices, as in the instruction.")
             .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
-        Column::text("Shape", "Shape of the result on one core.")
+        Column::text("Shape", "Result shape on one core.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),
-        Column::text("Cores", "Numbers of the devices taking part.").with_role(Role::Detail).field(
+        Column::text("Cores", "Numbers of the participating devices.").with_role(Role::Detail).field(
             |row: &CollectiveRow<'_>| {
                 let mut cores: Vec<u32> = row.cores.iter().map(|core| core.0).collect();
                 cores.sort_unstable();
@@ -159,31 +159,34 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
                 cores.join(", ").into()
             },
         ),
-        Column::microseconds("Start (us)", "Start of the first core.").field(|row: &CollectiveRow<'_>| {
+        Column::microseconds("Start (us)", "Start on the first core.").field(|row: &CollectiveRow<'_>| {
             row.cores.iter().map(|core| core.1.start).min().map(Picoseconds::to_microseconds).into()
         }),
         Column::microseconds(
             "Shortest time (us)",
-            "Time of the fastest core, which waited least for others.",
+            "Time on the fastest core, which waited least for others.",
         )
         .per("core")
         .field(|row: &CollectiveRow<'_>| row.time_range().0.to_microseconds().into()),
-        Column::microseconds("Longest time (us)", "Time of the slowest core.")
+        Column::microseconds("Longest time (us)", "Time on the slowest core.")
             .per("core")
             .field(|row: &CollectiveRow<'_>| row.time_range().1.to_microseconds().into()),
-        Column::microseconds("Shared time (us)", "From the last start to the first end, when all took part.")
-            .field(|row: &CollectiveRow<'_>| row.shared_time().to_microseconds().into()),
-        Column::microseconds("Start skew (us)", "From the first start to the last.")
+        Column::microseconds(
+            "Shared time (us)",
+            "From the last start to the first end, with all cores taking part.",
+        )
+        .field(|row: &CollectiveRow<'_>| row.shared_time().to_microseconds().into()),
+        Column::microseconds("Start skew (us)", "From the first start to the last start.")
             .field(|row: &CollectiveRow<'_>| row.start_skew().to_microseconds().into()),
-        Column::microseconds("End skew (us)", "From the first end to the last.")
+        Column::microseconds("End skew (us)", "From the first end to the last end.")
             .field(|row: &CollectiveRow<'_>| row.end_skew().to_microseconds().into()),
-        Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved from and to its memory.")
+        Column::new("Bytes per core", Whole(Bytes), "Bytes that one core moved to and from its memory.")
             .per("core")
             .field(|row: &CollectiveRow<'_>| row.bytes().into()),
-        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "These bytes over the shortest time.")
+        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes per core / shortest time.")
             .per("core")
             .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
-        Column::text("Framework op name", "Framework operation that it came from.")
+        Column::text("Framework op name", "Source framework operation.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
     ];

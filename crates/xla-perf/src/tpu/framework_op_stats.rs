@@ -198,43 +198,42 @@ fn push_rows<'a>(
 
 const NAME: Column = Column::text(
     "Operation Name",
-    "Name with its scopes; for HLO operations without a known framework operation, their own.",
+    "Name with scopes; for HLO operations without a known framework operation, the HLO name.",
 );
-const SELF_TIME: Column =
-    Column::microseconds("Total self-time (us)", "Time less that of operations inside.");
+const SELF_TIME: Column = Column::microseconds("Total self-time (us)", "Time minus nested operations.");
 
 /// The table as a sheet.
 pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Rank", Count, "1 for the first.").with_role(Role::Name).field(|row: &Row<'_>| u64::from(row.row.rank).into()),
-        Column::new("Host/device", Text, "Where it ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
-        Column::new("Operation Type", Text, "Type; Unknown for HLO operations without a known framework operation, IDLE for time in which nothing ran.").field(|row: &Row<'_>| row.row.kind.into()),
+        Column::new("Rank", Count, "Rank, from 1.").with_role(Role::Name).field(|row: &Row<'_>| u64::from(row.row.rank).into()),
+        Column::new("Host/device", Text, "Host or device it ran on.").field(|row: &Row<'_>| row.row.place.as_str().into()),
+        Column::new("Operation Type", Text, "Type; Unknown for HLO operations without a known framework operation, IDLE for idle time.").field(|row: &Row<'_>| row.row.kind.into()),
         NAME.field(|row: &Row<'_>| row.row.name.into()),
-        Column::new("#Occurrences", Count, "Most executions of one HLO operation, or host calls.").field(|row: &Row<'_>| {
+        Column::new("#Occurrences", Count, "Maximum number of executions of one HLO operation, or number of host calls.").field(|row: &Row<'_>| {
             row.row.occurrences.into()
         }),
-        Column::new("Total time (us)", Number(Microseconds), "Time by the device's clock, on the host by the host's.").field(|row: &Row<'_>| row.row.work.time.to_microseconds().into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Time over occurrences.").per("occurrence").field(|row: &Row<'_>| {
+        Column::new("Total time (us)", Number(Microseconds), "Time by the device clock, or the host clock for host rows.").field(|row: &Row<'_>| row.row.work.time.to_microseconds().into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "Mean time per occurrence.").per("occurrence").field(|row: &Row<'_>| {
             row.row.average_us().into()
         }),
         SELF_TIME.field(|row: &Row<'_>| row.row.self_time.to_microseconds().into()),
-        Column::new("Avg. self-time (us)", Number(Microseconds), "Self time over occurrences.").per("occurrence").field(|row: &Row<'_>| {
+        Column::new("Avg. self-time (us)", Number(Microseconds), "Mean self time per occurrence.").per("occurrence").field(|row: &Row<'_>| {
             row.row.average_self_us().into()
         }),
-        Column::new("Total self-time (%)", Number(Percent), "Self time as a share of all rows of the device, or of the host, including idle time.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),
-        Column::new("Cumulative total self-time (%)", Number(Percent), "Sum of the shares of this row and those above of the same place.").field(|row: &Row<'_>| (row.row.cumulative_fraction * 100.0).into()),
-        Column::new("Total self-time excluding idle (%)", Number(Percent), "Self time as a share of the time in which something ran there.").field(|row: &Row<'_>| {
+        Column::new("Total self-time (%)", Number(Percent), "Share of total self time on the device or host, including idle time.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),
+        Column::new("Cumulative total self-time (%)", Number(Percent), "Running sum of the shares for the device or host.").field(|row: &Row<'_>| (row.row.cumulative_fraction * 100.0).into()),
+        Column::new("Total self-time excluding idle (%)", Number(Percent), "Self time as a share of the busy time there.").field(|row: &Row<'_>| {
                 let share = row.row.self_time.0 as f64 / row.busy_time.0 as f64 * 100.0;
                 Some(share).filter(|_| row.busy_time.0 > 0 && !row.row.is_idle()).into()
             }),
-        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations over time, weighted by the precision that the peak is stated for.").field(|row: &Row<'_>| on_device(row, row.row.rates.flop_rate)),
-        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over time.").field(|row: &Row<'_>| on_device(row, row.row.rates.model_flop_rate)),
-        Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over time (labelled GBytes/s by the XLA profiler).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
+        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations / time, normalized to the precision of the stated peak.").field(|row: &Row<'_>| on_device(row, row.row.rates.flop_rate)),
+        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "The model's floating-point operations / time.").field(|row: &Row<'_>| on_device(row, row.row.rates.model_flop_rate)),
+        Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories / time (labeled GBytes/s by the XLA profiler).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
         Column::new("Operational Intensity (FLOPs/Byte)", Number(FlopsPerByte), "Floating-point operations per byte.").field(|row: &Row<'_>| on_device(row, row.row.rates.intensity)),
-        Column::new("Bound by", Text, "Compute or HBM, whichever share of its peak is larger; Unknown if neither is used or no peak is known.").with_role(Role::Detail).field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
-        Column::new("Execution mode", Text, "Function: XLA runs whole programs.").with_role(Role::Detail).field(|_| "Function".into()),
+        Column::new("Bound by", Text, "Compute or HBM, whichever has the larger share of its peak; Unknown if neither is used or no peak is known.").with_role(Role::Detail).field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
+        Column::new("Execution mode", Text, "Function: XLA runs complete programs.").with_role(Role::Detail).field(|_| "Function".into()),
     ];
     tpu_sheet(
         "framework_op_stats",

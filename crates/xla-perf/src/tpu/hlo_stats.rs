@@ -120,34 +120,34 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Rank", Count, "1 for the most self time.").with_role(Role::Name).field(|row: &HloStatsRow<'_>| u64::from(row.rank).into()),
-        Column::new("Program id", Text, "Number of the program.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.program.to_string().into()),
-        Column::new("HLO op category", Text, "Kind of operation, from the compiler.").field(|row: &HloStatsRow<'_>| {
+        Column::new("Rank", Count, "Rank by self time, from 1.").with_role(Role::Name).field(|row: &HloStatsRow<'_>| u64::from(row.rank).into()),
+        Column::new("Program id", Text, "Program number.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.program.to_string().into()),
+        Column::new("HLO op category", Text, "Operation category, from the compiler.").field(|row: &HloStatsRow<'_>| {
             row.op.category.as_str().into()
         }),
         hlo::OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
         Column::new("HLO op text", Text, "Full instruction.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
-        Column::new("Framework op name", Text, "Framework operation that it came from, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
+        Column::new("Framework op name", Text, "Source framework operation, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
         hlo::OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
-        Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the device's clock.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Mean time of one execution.").per("execution").field(|row: &HloStatsRow<'_>| {
+        Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the device clock.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "Mean time per execution.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_us.into()
         }),
         hlo::SELF_TIME.field(|row: &HloStatsRow<'_>| row.times.self_us.into()),
-        Column::new("Avg. self time (us)", Number(Microseconds), "Mean self time of one execution.").per("execution").field(|row: &HloStatsRow<'_>| {
+        Column::new("Avg. self time (us)", Number(Microseconds), "Mean self time per execution.").per("execution").field(|row: &HloStatsRow<'_>| {
             row.times.average_self_us.into()
         }),
         SELF_SHARE.field(|row: &HloStatsRow<'_>| (row.self_fraction * 100.0).into()),
-        Column::new("Cumulative total self time (%)", Number(Percent), "Sum of the shares of this row and all above.").field(|row: &HloStatsRow<'_>| (row.cumulative_fraction * 100.0).into()),
-        Column::new("%time stalled by DMA", Number(Percent), "Share of its time that the core waited for memory transfers; 0 if not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
-        Column::new("Model GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations of the model over time.").field(|row: &HloStatsRow<'_>| row.rates.model_flop_rate.into()),
-        Column::new("Normalized GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations over time, weighted by the precision that the peak is stated for.").field(|row: &HloStatsRow<'_>| row.rates.flop_rate.into()),
-        Column::new("Measured memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over time.").field(|row: &HloStatsRow<'_>| row.rates.memory_bandwidth.into()),
-        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of the high-bandwidth memory over time; all bytes if the compiler did not say which memory.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.hbm.into()),
-        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory over time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_read.into()),
-        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory over time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_write.into()),
+        Column::new("Cumulative total self time (%)", Number(Percent), "Running sum of the shares.").field(|row: &HloStatsRow<'_>| (row.cumulative_fraction * 100.0).into()),
+        Column::new("%time stalled by DMA", Number(Percent), "Share of its time stalled on memory transfers; 0 if not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
+        Column::new("Model GFLOP/s", Number(GigaflopsPerSecond), "The model's floating-point operations / time.").field(|row: &HloStatsRow<'_>| row.rates.model_flop_rate.into()),
+        Column::new("Normalized GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations / time, normalized to the precision of the stated peak.").field(|row: &HloStatsRow<'_>| row.rates.flop_rate.into()),
+        Column::new("Measured memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories / time.").field(|row: &HloStatsRow<'_>| row.rates.memory_bandwidth.into()),
+        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "HBM bytes / time; all bytes if the memory is not recorded.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.hbm.into()),
+        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory / time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_read.into()),
+        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory / time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_write.into()),
         Column::new("Operational intensity (FLOPS/Byte)", Number(FlopsPerByte), "Floating-point operations per byte of all memories.").field(|row: &HloStatsRow<'_>| row.rates.intensity.into()),
-        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if it uses none; the reason if the profile does not say what a core can do.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
+        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if it uses none; the reason if the profile lacks a core's peaks.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
                 Ok(roof) => roof.bound_by.as_str().into(),
                 Err(missing) => missing.to_string().into(),
             }),
@@ -157,9 +157,9 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Outside Compilation", Text, "Yes if it exchanges data with host code.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_outside_compilation).into()
         }),
-        Column::new("Autotuned", Text, "Yes if its implementation was chosen by trial (GPUs only).").with_role(Role::Detail).field(|_| yes(false).into()),
-        Column::new("Source Info", Text, "File and line of the program.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.source.as_str().into()),
-        Column::new("Source Stack", Text, "Call stack of the program, one frame per line.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| {
+        Column::new("Autotuned", Text, "Yes if its implementation was autotuned (GPUs only).").with_role(Role::Detail).field(|_| yes(false).into()),
+        Column::new("Source Info", Text, "Source file and line.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.source.as_str().into()),
+        Column::new("Source Stack", Text, "Call stack, one frame per line.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| {
             row.op.source_stack.as_str().into()
         }),
     ];

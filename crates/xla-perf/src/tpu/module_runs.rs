@@ -100,29 +100,29 @@ pub(super) fn module_runs_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Identifier, Number, Text};
     use Unit::{Microseconds, Percent};
     let fields = [
-        Column::new("Core", Identifier, "Number of the device.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| u64::from(row.core).into()),
-        Column::new("Module", Text, "Program with its number.").field(|row: &ModuleRunRow<'_>| row.run.module.as_str().into()),
+        Column::new("Core", Identifier, "Device number.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| u64::from(row.core).into()),
+        Column::new("Module", Text, "Program name and number.").field(|row: &ModuleRunRow<'_>| row.run.module.as_str().into()),
         Column::new("Run", Count, "Position among the program's runs on the core, from 0.").with_role(Role::Name).field(|row: &ModuleRunRow<'_>| {
             (row.index as u64).into()
         }),
-        Column::new("Run id", Identifier, "Number that the runtime gave it on its core.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Run id", Identifier, "Run number on the core, from the runtime.").field(|row: &ModuleRunRow<'_>| {
             row.run.run_id.into()
         }),
-        Column::new("Start (us)", Number(Microseconds), "By the profile's clock.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Start (us)", Number(Microseconds), "Start by the profile clock.").field(|row: &ModuleRunRow<'_>| {
             row.run.span.start.to_microseconds().into()
         }),
-        Column::new("Duration (us)", Number(Microseconds), "Length by the profile's clock.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("Duration (us)", Number(Microseconds), "Duration by the profile clock.").field(|row: &ModuleRunRow<'_>| {
             row.run.span.duration.to_microseconds().into()
         }),
-        Column::new("#Ops", Count, "Operations that started in the run.").field(|row: &ModuleRunRow<'_>| (row.ops as u64).into()),
-        Column::new("Op time (us)", Number(Microseconds), "Time in the run in which an operation ran, by the profile's clock.").field(|row: &ModuleRunRow<'_>| row.op_time.to_microseconds().into()),
-        Column::new("Idle (%)", Number(Percent), "Share of the run in which none ran.").field(|row: &ModuleRunRow<'_>| {
+        Column::new("#Ops", Count, "Number of operations started in the run.").field(|row: &ModuleRunRow<'_>| (row.ops as u64).into()),
+        Column::new("Op time (us)", Number(Microseconds), "Time in the run with an operation running, by the profile clock.").field(|row: &ModuleRunRow<'_>| row.op_time.to_microseconds().into()),
+        Column::new("Idle (%)", Number(Percent), "Idle share of the run.").field(|row: &ModuleRunRow<'_>| {
                 let length = row.run.span.duration;
                 (length.0 > 0).then(|| row.idle_time.0 as f64 / length.0 as f64 * 100.0).into()
             }),
-        Column::new("Device op time (us)", Number(Microseconds), "Self times of these operations by the device's clock. If above the duration, the two clocks ran differently.").field(|row: &ModuleRunRow<'_>| row.device_op_time.to_microseconds().into()),
-        Column::new("Start skew (us)", Number(Microseconds), "Start after that of the same run on the first core to start; empty if no other core ran it.").field(|row: &ModuleRunRow<'_>| row.start_skew.map(Picoseconds::to_microseconds).into()),
-        Column::new("End skew (us)", Number(Microseconds), "End after that of the same run on the first core to end.").field(|row: &ModuleRunRow<'_>| row.end_skew.map(Picoseconds::to_microseconds).into()),
+        Column::new("Device op time (us)", Number(Microseconds), "Self time of these operations by the device clock. If above the duration, the two clocks ran at different rates.").field(|row: &ModuleRunRow<'_>| row.device_op_time.to_microseconds().into()),
+        Column::new("Start skew (us)", Number(Microseconds), "Delay behind the first core to start the same run; empty if no other core ran it.").field(|row: &ModuleRunRow<'_>| row.start_skew.map(Picoseconds::to_microseconds).into()),
+        Column::new("End skew (us)", Number(Microseconds), "Delay behind the first core to end the same run.").field(|row: &ModuleRunRow<'_>| row.end_skew.map(Picoseconds::to_microseconds).into()),
     ];
     tpu_sheet(
         "module_runs",

@@ -255,53 +255,103 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{Bytes, Gigaflops, Microseconds, Percent};
     let fields = [
-        Column::new("Grouping", Text, "by_category or by_program.").field(|row: &Row<'_>| row.grouping.as_str().into()),
-        Column::new("Depth", Count, "0 for everything, 1 for its parts, and so on.").with_role(Role::Name).field(|row: &Row<'_>| row.depth.into()),
-        Column::new("Level", Text, "Type of node: root, program, category, duplicates (copies of one operation together), op or idle.").field(|row: &Row<'_>| {
-                match row.node.level {
-                    OpProfileLevel::Root => "root",
-                    OpProfileLevel::Program => "program",
-                    OpProfileLevel::Category => "category",
-                    OpProfileLevel::Duplicates(_) => "duplicates",
-                    OpProfileLevel::Op(_) => "op",
-                    OpProfileLevel::Idle => "idle",
-                }
-                .into()
-            }),
-        Column::new("Name", Text, "Title of the node; IDLE for time in which nothing ran.").field(|row: &Row<'_>| {
-            row.node.name.as_str().into()
+        Column::new("Grouping", Text, "by_category or by_program.")
+            .field(|row: &Row<'_>| row.grouping.as_str().into()),
+        Column::new("Depth", Count, "Depth: 0 for the root, 1 for its parts, and so on.")
+            .with_role(Role::Name)
+            .field(|row: &Row<'_>| row.depth.into()),
+        Column::new(
+            "Level",
+            Text,
+            "Node type: root, program, category, duplicates (all copies of an operation), op or idle.",
+        )
+        .field(|row: &Row<'_>| {
+            match row.node.level {
+                OpProfileLevel::Root => "root",
+                OpProfileLevel::Program => "program",
+                OpProfileLevel::Category => "category",
+                OpProfileLevel::Duplicates(_) => "duplicates",
+                OpProfileLevel::Op(_) => "op",
+                OpProfileLevel::Idle => "idle",
+            }
+            .into()
         }),
-        Column::new("Path", Text, "Titles from the whole down to the node; empty for everything.").with_role(Role::Detail).field(|row: &Row<'_>| {
-            row.path.as_str().into()
-        }),
-        Column::new("Occurrences", Count, "Executions on all cores; empty for programs and everything.").field(|row: &Row<'_>| {
+        Column::new("Name", Text, "Node title; IDLE for idle time.")
+            .field(|row: &Row<'_>| row.node.name.as_str().into()),
+        Column::new("Path", Text, "Titles from the root down to the node; empty for the root.")
+            .with_role(Role::Detail)
+            .field(|row: &Row<'_>| row.path.as_str().into()),
+        Column::new(
+            "Occurrences",
+            Count,
+            "Number of executions on all cores; empty for programs and the root.",
+        )
+        .field(|row: &Row<'_>| {
             Some(row.node.metrics.occurrences).filter(|&occurrences| occurrences > 0).into()
         }),
-        Column::new("Time (us)", Number(Microseconds), "Time on all cores by the device's clock.").field(|row: &Row<'_>| row.node.metrics.work.time.to_microseconds().into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Mean time of one execution; empty for programs and everything.").per("execution").field(|row: &Row<'_>| {
-                let metrics = &row.node.metrics;
-                (metrics.occurrences > 0).then(|| metrics.average_ps() / 1e6).into()
-            }),
-        Column::new("Time (%)", Number(Percent), "Share of all time, including idle.").field(|row: &Row<'_>| {
-            row.share(row.total).into()
+        Column::new("Time (us)", Number(Microseconds), "Time on all cores by the device clock.")
+            .field(|row: &Row<'_>| row.node.metrics.work.time.to_microseconds().into()),
+        Column::new(
+            "Avg. time (us)",
+            Number(Microseconds),
+            "Mean time per execution; empty for programs and the root.",
+        )
+        .per("execution")
+        .field(|row: &Row<'_>| {
+            let metrics = &row.node.metrics;
+            (metrics.occurrences > 0).then(|| metrics.average_ps() / 1e6).into()
         }),
-        Column::new("Time excluding idle (%)", Number(Percent), "Share of the time in which something ran; empty for idle time and for everything.").field(|row: &Row<'_>| {
-                let is_part = !matches!(row.node.level, OpProfileLevel::Root | OpProfileLevel::Idle);
-                row.share(row.busy_time).filter(|_| is_part).into()
-            }),
-        Column::new("FLOPS utilization (%)", Number(Percent), "Floating-point operations over time as a share of the peak.").field(|row: &Row<'_>| row.flops_utilization().into()),
-        Column::new("FLOPS utilization of all time (%)", Number(Percent), "The same over all time, so that parts add up to the whole.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.flops_utilization).into()),
-        Column::new("HBM bandwidth utilization (%)", Number(Percent), "Bytes of the high-bandwidth memory over time as a share of its peak, 100 at most.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[0]).into()),
-        Column::new("On-chip read bandwidth utilization (%)", Number(Percent), "The same for bytes read from memory on the chip.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[1]).into()),
-        Column::new("On-chip write bandwidth utilization (%)", Number(Percent), "The same for bytes written to memory on the chip.").field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[2]).into()),
-        Column::new("GFLOP", Number(Gigaflops), "Floating-point operations of the model, in 10⁹.").field(|row: &Row<'_>| {
-            (row.node.metrics.work.model_flops as f64 / 1e9).into()
+        Column::new("Time (%)", Number(Percent), "Share of total time, including idle.")
+            .field(|row: &Row<'_>| row.share(row.total).into()),
+        Column::new(
+            "Time excluding idle (%)",
+            Number(Percent),
+            "Share of busy time; empty for idle time and the root.",
+        )
+        .field(|row: &Row<'_>| {
+            let is_part = !matches!(row.node.level, OpProfileLevel::Root | OpProfileLevel::Idle);
+            row.share(row.busy_time).filter(|_| is_part).into()
         }),
-        Column::new("HBM bytes", Number(Bytes), "Bytes of the high-bandwidth memory, if the compiler says which memory.").field(|row: &Row<'_>| (row.node.metrics.bytes[0] as f64).into()),
-        Column::new("HLO op text", Text, "Full instruction, for operations.").with_role(Role::Provenance).field(|row: &Row<'_>| {
-            row.op().map(|op| op.expression.as_str()).into()
-        }),
-        Column::new("Framework op name", Text, "Framework operation that it came from, for operations.").with_role(Role::Detail).field(|row: &Row<'_>| row.op().map(|op| op.framework.as_str()).into()),
+        Column::new(
+            "FLOPS utilization (%)",
+            Number(Percent),
+            "Floating-point operations / time as a share of the peak.",
+        )
+        .field(|row: &Row<'_>| row.flops_utilization().into()),
+        Column::new(
+            "FLOPS utilization of all time (%)",
+            Number(Percent),
+            "FLOPS utilization relative to total time, so that parts add up to the total.",
+        )
+        .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.flops_utilization).into()),
+        Column::new(
+            "HBM bandwidth utilization (%)",
+            Number(Percent),
+            "HBM bytes / time as a share of its peak, 100 at most.",
+        )
+        .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[0]).into()),
+        Column::new(
+            "On-chip read bandwidth utilization (%)",
+            Number(Percent),
+            "Bytes read from on-chip memory / time as a share of its peak.",
+        )
+        .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[1]).into()),
+        Column::new(
+            "On-chip write bandwidth utilization (%)",
+            Number(Percent),
+            "Bytes written to on-chip memory / time as a share of its peak.",
+        )
+        .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[2]).into()),
+        Column::new("GFLOP", Number(Gigaflops), "The model's floating-point operations, in 10⁹.")
+            .field(|row: &Row<'_>| (row.node.metrics.work.model_flops as f64 / 1e9).into()),
+        Column::new("HBM bytes", Number(Bytes), "HBM bytes, if the memory is recorded.")
+            .field(|row: &Row<'_>| (row.node.metrics.bytes[0] as f64).into()),
+        Column::new("HLO op text", Text, "Full instruction, for operations.")
+            .with_role(Role::Provenance)
+            .field(|row: &Row<'_>| row.op().map(|op| op.expression.as_str()).into()),
+        Column::new("Framework op name", Text, "Source framework operation, for operations.")
+            .with_role(Role::Detail)
+            .field(|row: &Row<'_>| row.op().map(|op| op.framework.as_str()).into()),
     ];
     tpu_sheet(
         "op_profile",

@@ -179,17 +179,13 @@ fn element_bits(shape: &str) -> Option<u32> {
 /// The table as a sheet.
 pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        Column::text("Metric", "What the row is about.").field(|row: &Row| row.metric.as_str().into()),
-        Column::new(
-            "Value",
-            Number(One),
-            "Figure in the unit of the row; empty if the profile does not have it.",
-        )
-        .field(|row: &Row| row.value.into()),
+        Column::text("Metric", "Subject of the row.").field(|row: &Row| row.metric.as_str().into()),
+        Column::new("Value", Number(One), "Figure in the row's unit; empty if not in the profile.")
+            .field(|row: &Row| row.value.into()),
         Column::text("Unit", "Unit of the figure.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.unit.into()),
-        Column::text("Text", "Anything but figures: names, findings, why a figure is absent.")
+        Column::text("Text", "Text other than figures: names, findings, why a figure is absent.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.text.as_str().into()),
         Column::text("Meaning", "Definition of the metric.")

@@ -167,56 +167,56 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Flag, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Step", Text, "Total for the whole profile, Average for all steps that every core has (total time per step), or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
-        Column::new("Rank", Count, "0 for the whole program, 1 for the operation with the most self time.").with_role(Role::Name).field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
-        Column::new("Category", Text, "Kind of operation, from the compiler; Program for the whole program.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
-        Column::new("Operation", Text, "Name of the operation. The whole program sums the operations with none inside, over all time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
-        Column::new("# Occurrences", Count, "Executions on all cores.").field(|row: &RooflineRow<'_>| row.times.occurrences.into()),
-        Column::new("Total Time (us)", Number(Microseconds), "Time of all executions by the device's clock.").field(|row: &RooflineRow<'_>| row.times.total_us.into()),
-        Column::new("Avg. time (us)", Number(Microseconds), "Mean time of one execution.").per("execution").field(|row: &RooflineRow<'_>| {
+        Column::new("Step", Text, "Total for the entire profile, Average for all steps recorded on every core (total time per step), or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
+        Column::new("Rank", Count, "Rank: 0 for the entire program, 1 for the operation with the most self time.").with_role(Role::Name).field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
+        Column::new("Category", Text, "Operation category, from the compiler; Program for the entire program.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
+        Column::new("Operation", Text, "Operation name. The entire program sums operations without nested ones, over total time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
+        Column::new("# Occurrences", Count, "Number of executions on all cores.").field(|row: &RooflineRow<'_>| row.times.occurrences.into()),
+        Column::new("Total Time (us)", Number(Microseconds), "Time of all executions by the device clock.").field(|row: &RooflineRow<'_>| row.times.total_us.into()),
+        Column::new("Avg. time (us)", Number(Microseconds), "Mean time per execution.").per("execution").field(|row: &RooflineRow<'_>| {
             row.times.average_us.into()
         }),
-        Column::new("Total self time (us)", Number(Microseconds), "Time less that of operations inside.").field(|row: &RooflineRow<'_>| row.times.self_us.into()),
-        Column::new("Avg. self time (us)", Number(Microseconds), "Mean self time of one execution.").per("execution").field(|row: &RooflineRow<'_>| {
+        Column::new("Total self time (us)", Number(Microseconds), "Time minus nested operations.").field(|row: &RooflineRow<'_>| row.times.self_us.into()),
+        Column::new("Avg. self time (us)", Number(Microseconds), "Mean self time per execution.").per("execution").field(|row: &RooflineRow<'_>| {
             row.times.average_self_us.into()
         }),
-        Column::new("Total self time (%)", Number(Percent), "Self time as a share of all time.").field(|row: &RooflineRow<'_>| (row.self_fraction * 100.0).into()),
-        Column::new("Cumulative total self time (%)", Number(Percent), "Sum of the shares of this row and all above.").field(|row: &RooflineRow<'_>| (row.cumulative_fraction * 100.0).into()),
-        Column::new("%time stalled by DMA", Number(Percent), "Share of its time that the core waited for memory transfers.").field(|row: &RooflineRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
-        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations over time, weighted by the precision that the peak is stated for.").field(|row: &RooflineRow<'_>| row.rates.flop_rate.into()),
-        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations of the model over time.").field(|row: &RooflineRow<'_>| row.rates.model_flop_rate.into()),
-        Column::new("Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories over time.").field(|row: &RooflineRow<'_>| {
+        Column::new("Total self time (%)", Number(Percent), "Self time as a share of total time.").field(|row: &RooflineRow<'_>| (row.self_fraction * 100.0).into()),
+        Column::new("Cumulative total self time (%)", Number(Percent), "Running sum of the shares.").field(|row: &RooflineRow<'_>| (row.cumulative_fraction * 100.0).into()),
+        Column::new("%time stalled by DMA", Number(Percent), "Share of its time stalled on memory transfers.").field(|row: &RooflineRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
+        Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations / time, normalized to the precision of the stated peak.").field(|row: &RooflineRow<'_>| row.rates.flop_rate.into()),
+        Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "The model's floating-point operations / time.").field(|row: &RooflineRow<'_>| row.rates.model_flop_rate.into()),
+        Column::new("Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories / time.").field(|row: &RooflineRow<'_>| {
             row.rates.memory_bandwidth.into()
         }),
-        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of the high-bandwidth memory over time; all bytes if the compiler did not say which memory.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.hbm.into()),
-        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory over time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.cmem_read.into()),
-        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory over time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.cmem_write.into()),
-        Column::new("VMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from vector memory over time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.vmem_read.into()),
-        Column::new("VMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to vector memory over time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.vmem_write.into()),
+        Column::new("HBM BW (GiB/s)", Number(GibibytesPerSecond), "HBM bytes / time; all bytes if the memory is not recorded.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.hbm.into()),
+        Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory / time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.cmem_read.into()),
+        Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory / time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.cmem_write.into()),
+        Column::new("VMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from vector memory / time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.vmem_read.into()),
+        Column::new("VMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to vector memory / time.").field(|row: &RooflineRow<'_>| row.rates.bandwidth.vmem_write.into()),
         Column::new("Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte of all memories.").field(|row: &RooflineRow<'_>| row.rates.intensity.into()),
-        Column::new("HBM Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte of the high-bandwidth memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.hbm.into()),
-        Column::new("CMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte read from common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_read.into()),
-        Column::new("CMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte written to common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_write.into()),
-        Column::new("VMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte read from vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_read.into()),
-        Column::new("VMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "The same per byte written to vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_write.into()),
-        Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Intensity for the resource that bounds it; for all memories if that is arithmetic.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
+        Column::new("HBM Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per HBM byte.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.hbm.into()),
+        Column::new("CMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte read from common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_read.into()),
+        Column::new("CMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte written to common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_write.into()),
+        Column::new("VMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte read from vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_read.into()),
+        Column::new("VMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte written to vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_write.into()),
+        Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Intensity for the limiting resource; for all memories if that is compute.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
         Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if it uses none.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
-        Column::new("Total Time per core (us)", Number(Microseconds), "Time over the number of tensor cores.").per("core").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
-        Column::new("Total Time (%)", Number(Percent), "Share of all time.").field(|row: &RooflineRow<'_>| {
+        Column::new("Total Time per core (us)", Number(Microseconds), "Time divided by the number of tensor cores.").per("core").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
+        Column::new("Total Time (%)", Number(Percent), "Share of total time.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
         }),
-        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100 % efficiency and the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
-        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of a peak. Asynchronous copies exceed 100 %, because their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
-        Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the arithmetic peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
+        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100 % efficiency with the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
+        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100 %: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
+        Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the compute peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
         Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
         Column::new("Include Infeed/Outfeed", Flag, "Whether operations feeding the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
-        Column::new("Program ID", Text, "Number of the program; 0 for the whole program.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
+        Column::new("Program ID", Text, "Program number; 0 for the entire program.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()
         }),
-        Column::new("Source Info", Text, "File and line of the program.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| {
+        Column::new("Source Info", Text, "Source file and line.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| {
             row.op.map(|op| op.source.as_str()).into()
         }),
-        Column::new("Source Stack", Text, "Call stack of the program, one frame per line.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
+        Column::new("Source Stack", Text, "Call stack, one frame per line.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.op.map(|op| op.source_stack.as_str()).into()
         }),
     ];

@@ -352,37 +352,38 @@ pub fn host_offload(transfers: &[Transfer<'_>]) -> Vec<HostOffloadRow> {
     rows.collect()
 }
 
-const DONE: Column = Column::text("Done op", "Operation that waits for its end.").with_role(Role::Detail);
+const DONE: Column =
+    Column::text("Done op", "Operation that waits for the transfer to end.").with_role(Role::Detail);
 const EXPOSED: Column = Column::microseconds(
     "Exposed (us)",
-    "Time in which the core only started it or waited for its end, summed.",
+    "Time the core spent only starting or awaiting the transfer, summed.",
 );
 
 const MEAN_IN_FLIGHT: Column =
-    Column::microseconds("Mean in flight (us)", "Mean time in flight of one.").per("copy");
+    Column::microseconds("Mean in flight (us)", "Mean time in flight per transfer.").per("copy");
 
 /// The table as a sheet.
 pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{Bytes, GibibytesPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Program id", Text, "Number of the program.").with_role(Role::Provenance).field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
-        Column::new("Start op", Text, "Operation that starts it.").field(|row: &AsyncCopyRow<'_>| row.start.name.as_str().into()),
+        Column::new("Program id", Text, "Program number.").with_role(Role::Provenance).field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
+        Column::new("Start op", Text, "Operation that starts the transfer.").field(|row: &AsyncCopyRow<'_>| row.start.name.as_str().into()),
         DONE.field(|row: &AsyncCopyRow<'_>| row.done.name.as_str().into()),
-        Column::new("Direction", Text, "host to device, device to host, host to host or device to device by the memories of its shapes; among devices; other if not a copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
-        Column::new("Shape", Text, "Shape of the data received.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
-        Column::new("Count", Count, "Executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
-        Column::new("Bytes each", Number(Bytes), "Mean size of one.").per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Direction", Text, "host to device, device to host, host to host or device to device, according to the memories of its shapes; among devices; other if not a copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
+        Column::new("Shape", Text, "Shape of the received data.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
+        Column::new("Count", Count, "Number of executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
+        Column::new("Bytes each", Number(Bytes), "Mean size per transfer.").per("copy").field(|row: &AsyncCopyRow<'_>| {
             (row.bytes as f64 / row.count as f64).into()
         }),
         Column::new("In flight (us)", Number(Microseconds), "From the start of the start op to the end of the done op, summed.").field(|row: &AsyncCopyRow<'_>| row.in_flight.to_microseconds().into()),
         MEAN_IN_FLIGHT.field(|row: &AsyncCopyRow<'_>| {
             (row.in_flight.to_microseconds() / row.count as f64).into()
         }),
-        Column::new("Shortest in flight (us)", Number(Microseconds), "Shortest time in flight of one.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Shortest in flight (us)", Number(Microseconds), "Shortest time in flight.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.shortest.to_microseconds().into()
         }),
-        Column::new("Longest in flight (us)", Number(Microseconds), "Longest time in flight of one.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
+        Column::new("Longest in flight (us)", Number(Microseconds), "Longest time in flight.").spread_of(MEAN_IN_FLIGHT.name).per("copy").field(|row: &AsyncCopyRow<'_>| {
             row.longest.to_microseconds().into()
         }),
         EXPOSED.field(|row: &AsyncCopyRow<'_>| row.exposed.to_microseconds().into()),
@@ -390,8 +391,8 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             (row.in_flight.0 > 0).then(|| row.exposed.0 as f64 / row.in_flight.0 as f64 * 100.0).into()
         }),
         Column::new("Hidden by compute (us)", Number(Microseconds), "Time in flight during which the core computed, summed.").field(|row: &AsyncCopyRow<'_>| row.hidden.to_microseconds().into()),
-        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight that the core spent with other copies and exchanges or without an operation, summed.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
-        Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes over the time in flight; a copy that waits for others is in flight meanwhile.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
+        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight while the core handled other copies and exchanges or was idle, summed.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
+        Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes / time in flight, which includes waiting for other copies.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
     ];
     tpu_sheet(
         "async_copies",
@@ -415,17 +416,17 @@ pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Identifier, Number, Text};
     use Unit::{Gigabytes, GigabytesPerSecond, Microseconds};
     let fields = [
-        Column::new("Core", Identifier, "Number of the device.").with_role(Role::Name).field(|row: &HostOffloadRow| u64::from(row.core).into()),
+        Column::new("Core", Identifier, "Device number.").with_role(Role::Name).field(|row: &HostOffloadRow| u64::from(row.core).into()),
         Column::new("Direction", Text, "host to device or device to host.").field(|row: &HostOffloadRow| row.direction.as_str().into()),
         Column::new("Count", Count, "Copies.").field(|row: &HostOffloadRow| row.count.into()),
         Column::new("GB", Number(Gigabytes), "Bytes of all copies, in 10⁹.").field(|row: &HostOffloadRow| (row.bytes as f64 / 1e9).into()),
-        Column::new("Busy (us)", Number(Microseconds), "Time in which at least one was in flight.").field(|row: &HostOffloadRow| {
+        Column::new("Busy (us)", Number(Microseconds), "Time with at least one in flight.").field(|row: &HostOffloadRow| {
             row.busy_time.to_microseconds().into()
         }),
-        Column::new("Exposed (us)", Number(Microseconds), "Time that the core waited for them.").field(|row: &HostOffloadRow| {
+        Column::new("Exposed (us)", Number(Microseconds), "Time the core waited for them.").field(|row: &HostOffloadRow| {
             row.exposed.to_microseconds().into()
         }),
-        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes over the busy time. Copies of both directions share a link, and one counts from its start even while it waits for others, so the link can be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
+        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes / busy time. Copies in both directions share a link, and each counts from its start, even while waiting for others, so the link can be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
     ];
     tpu_sheet(
         "host_offload",

@@ -137,7 +137,7 @@ pub(super) fn forward(call: &OpCall<'_>, layout: &Layout) -> Read {
         StatisticsOf::Group(index) => match call.positive_integer(index) {
             Some(groups) => (Statistics::Count(images.saturating_mul(groups)), None),
             None => {
-                let note = "statistics are not counted: the number of groups is not recorded".to_owned();
+                let note = "statistics excluded: number of groups not recorded".to_owned();
                 (Statistics::Count(0), Some(note))
             }
         },

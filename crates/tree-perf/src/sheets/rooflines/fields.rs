@@ -71,7 +71,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         Field::each(
             Column::text(
                 "param: …",
-                "A parameter of the family's model, such as M, N, K of a matrix product; one column per parameter. Calls are grouped by all of them.",
+                "Parameter of the performance model, such as M, N, K of a matrix product; one column each. Calls are grouped by all of them.",
             ).with_role(Role::Detail).distinguishing(),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
             |_, row: &Row, position| row.group.parameters[position].as_deref().into(),
@@ -128,12 +128,12 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
             }),
         Column::flag(
             "nested",
-            "Whether all calls of the row lie inside other calls of the same sheet, such as aten::native_layer_norm inside aten::layer_norm: their kernels are those of the outer calls, so sums over the sheet must leave the row out.",
+            "Whether all calls of the row are nested in other calls of the same sheet, such as aten::native_layer_norm in aten::layer_norm: their kernels also count for the outer calls, so sums over the sheet must exclude the row.",
         )
         .field(|row: &Row| (row.group.nested == row.group.rows.len()).into()),
         Column::count(
             "nested_count",
-            "Calls of the row inside other calls of the same sheet; if an operator calls itself, such as one overload of aten::upsample_nearest2d another, Kernel Time (µs)_sum counts the kernels of both.",
+            "Number of the row's calls nested in other calls of the same sheet; if an operator calls itself, such as one overload of aten::upsample_nearest2d another, Kernel Time (µs)_sum counts the kernels of both.",
         ).with_role(Role::Detail)
         .field(|row: &Row| row.group.nested.into()),
         columns::NOTE.field(|row: &Row| row.note.as_deref().into()),
