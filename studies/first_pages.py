@@ -213,7 +213,7 @@ def check_steps(page, ledger, recording, found):
             groups[re.sub(r"\d+", "#", name)].append((start, end))
     count, median = number(found[1]), duration(found[3], found[4])
     fitting = [sorted(set(g)) for g in groups.values() if len(set(g)) == count]
-    if not fitting or re.search(r"steps? of \d+ processes|between two cycles", page.flat):
+    if not fitting or re.search(r"steps? of \d+ processes|between two profiler cycles", page.flat):
         ledger.unchecked.append(f"{found[2]}: {'no' if not fitting else 'several processes or cycles have'} {count:.0f} marks")
         return
     best = None
@@ -249,7 +249,7 @@ def check_steps(page, ledger, recording, found):
 def check_headline(page, ledger, recording, devices, gaps):
     line, own = page.headline, list(devices.values())
     span, idle, busy = (sum(d[part] for d in own) for part in ("span", "idle", "busy"))
-    cycle = re.search(rf"without the {TIME} between two cycles", line)
+    cycle = re.search(rf"excluding the {TIME} between two profiler cycles", line)
     cut = duration(cycle[1], cycle[2]) if cycle else 0
     unknown = sum(s[4] for s in page.spans)
     if cut:
@@ -284,7 +284,7 @@ def check_headline(page, ledger, recording, devices, gaps):
 
 
 def check_findings(page, ledger, answer, recording, names, devices, gaps):
-    cycle = re.search(rf"without the {TIME} between two cycles", page.headline)
+    cycle = re.search(rf"excluding the {TIME} between two profiler cycles", page.headline)
     cut = duration(cycle[1], cycle[2]) if cycle else 0
     window = max(d["last"] for d in devices.values()) - min(d["first"] for d in devices.values()) - cut
     for amount, share, gain, code, where, device in page.findings:
@@ -339,7 +339,7 @@ def check_sums(page, ledger, answer, recording, names, devices, gaps):
             sums["idle"] += amount
             sums["late"] += amount if code != "IDLE-UNEXPLAINED" else 0
         sums["unnamed"] += amount if code == "IDLE-HOST" and "cause not recorded" in title else 0
-        sums["unlinked"] += amount if code == "IDLE-UNEXPLAINED" and "launch is not recorded" in title else 0
+        sums["unlinked"] += amount if code == "IDLE-UNEXPLAINED" and "without a recorded launch" in title else 0
         sums["waited"] += amount if code == "IDLE-UNEXPLAINED" and "in time" in title else 0
         sums[code[:5]] += amount if code.startswith(("COMM-EXPOSED", "COPY-H2D", "COPY-D2")) else 0
     limits = [("sum of idle findings <= idle", "idle", own["idle"], 0.01)]

@@ -66,7 +66,7 @@ fn details(text: &mut String, finding: &Finding) {
         item("instead", &format!("{} ({}): {}", other.rule, duration(other.mid_us), other.what));
     }
     for doubt in &finding.doubts {
-        item("in doubt", &format!("{} ({})", doubt.text, doubt.rule));
+        item("uncertain", &format!("{} ({})", doubt.text, doubt.rule));
     }
     item("remedy", &finding.remedy);
 }

@@ -22,7 +22,7 @@ pub enum Error {
     #[diagnostic(code("no-recording"), help("pass at least one"))]
     NoRecording,
     /// A baseline and recordings other than traces.
-    #[error("{path}: is {kind}; a baseline ({baseline}) compares only with traces of PyTorch's profiler", path = .path.display(), baseline = .baseline.display())]
+    #[error("{path}: is {kind}; a baseline ({baseline}) can be compared with PyTorch traces only", path = .path.display(), baseline = .baseline.display())]
     #[diagnostic(code("baseline-of-trace"), help("use `tracelens compare`"))]
     BaselineOfTrace {
         /// The recording.
@@ -48,7 +48,7 @@ pub enum Error {
     },
     /// A list with one value per run has the wrong length.
     #[error("{given} {what} for {runs} runs")]
-    #[diagnostic(code("count-of-runs"), help("give one per run, in the order of the runs"))]
+    #[diagnostic(code("count-of-runs"), help("give one per run, in the same order"))]
     CountOfRuns {
         /// What was given.
         what: &'static str,
@@ -58,14 +58,14 @@ pub enum Error {
         runs: usize,
     },
     /// A name that cannot identify a run.
-    #[error("`{name}` cannot name a run: names must be unique, not empty and without `::`")]
+    #[error("`{name}` is not a valid run name: names must be unique, non-empty and without `::`")]
     #[diagnostic(code("name-of-run"), help("choose another"))]
     NameOfRun {
         /// The name.
         name: String,
     },
     /// Two reports without a common table.
-    #[error("{path}: has no sheet in common with {baseline}{asked}", path = .path.display(), baseline = .baseline.display(), asked = if .sheets.is_empty() { String::new() } else { format!(", of those requested ({sheets})") })]
+    #[error("{path}: has no sheet in common with {baseline}{asked}", path = .path.display(), baseline = .baseline.display(), asked = if .sheets.is_empty() { String::new() } else { format!(" among those requested ({sheets})") })]
     #[diagnostic(code("nothing-in-common"), help("compare reports of the same kind"))]
     NothingInCommon {
         /// The first run.
@@ -99,7 +99,7 @@ pub enum Error {
     #[diagnostic(transparent)]
     Ingest(#[from] IngestError),
     /// Several files for a report on one.
-    #[error("{second}: is a second recording; a report covers one of {kind}", second = .second.display())]
+    #[error("{second}: is a second recording; a report covers a single recording ({kind})", second = .second.display())]
     #[diagnostic(code("one-at-a-time"), help("report on each separately"))]
     OneAtATime {
         /// Kind of the recordings.
@@ -169,7 +169,7 @@ pub enum Error {
         option: &'static str,
     },
     /// Ranks from paths, requested for profiles.
-    #[error("{path}: is the recording of a host; the order of the hosts sets the ranks of their devices", path = .path.display())]
+    #[error("{path}: is a host's recording; device ranks follow the order of the hosts", path = .path.display())]
     #[diagnostic(
         code("ranks-of-profile"),
         help("pass the hosts in order, without --rank_regex and --world_size")
@@ -179,7 +179,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A job's profile without GPU work.
-    #[error("{path}: has no GPU work, only {planes}; the ranks of a job are GPUs", path = .path.display())]
+    #[error("{path}: has no GPU work, only {planes}; each rank must be a GPU", path = .path.display())]
     #[diagnostic(code("no-gpu-at-work"), help("use `tracelens jax` for TPUs"))]
     NoGpuAtWork {
         /// The profile.
@@ -188,7 +188,7 @@ pub enum Error {
         planes: String,
     },
     /// A job's Nsight Systems export without GPU work.
-    #[error("{path}: has no GPU work; the ranks of a job are GPUs", path = .path.display())]
+    #[error("{path}: has no GPU work; each rank must be a GPU", path = .path.display())]
     #[diagnostic(code("no-gpu-in-export"), help("omit it, or record with --trace=cuda,nvtx"))]
     NoGpuInExport {
         /// The export.
@@ -252,7 +252,7 @@ pub enum Error {
     #[error("{path}: no operator, call or kernel is named {name:?}", path = .path.display())]
     #[diagnostic(
         code("nothing-to-change"),
-        help("take a name from sheet critical_path; * matches any characters")
+        help("use a name from sheet critical_path; * matches any characters")
     )]
     NothingToChange {
         /// The trace.

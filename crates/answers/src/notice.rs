@@ -41,7 +41,7 @@ pub enum Notice {
     #[diagnostic(transparent)]
     ComparisonAsTraceLens(ParityNotice),
     /// The compared trees come from different kinds of recordings.
-    #[error("A is {} and B is {}: recorders differ in what they record, so what only one run shows may be in both", .kinds[0], .kinds[1])]
+    #[error("A is {} and B is {}: recorders differ in coverage, so items in only one run may occur in both", .kinds[0], .kinds[1])]
     #[diagnostic(code("other-kind-of-run"), severity(Error))]
     OtherKindOfRun {
         /// The kinds of A and of B.
@@ -86,7 +86,7 @@ pub enum Notice {
         file: String,
     },
     /// A recording was incomplete when its tables were made.
-    #[error("{path}: was cut off or damaged when its tables were made; the lost part is missing", path = .path.display())]
+    #[error("{path}: was truncated or damaged when its tables were made; the lost part is missing", path = .path.display())]
     #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
     CutOffWhenMapped {
         /// Its path.
@@ -118,7 +118,7 @@ pub enum Notice {
         kind: RecordingKind,
     },
     /// XProf wrote the trace of a profile, for viewing.
-    #[error("XProf wrote this trace for viewing, from {} has more: programs, their costs and all events", viewed(.profile.as_deref()))]
+    #[error("XProf wrote this trace for viewing; {} has more: programs, their costs and all events", viewed(.profile.as_deref()))]
     #[diagnostic(code("view-of-x-plane"), severity(Advice))]
     ViewOfXPlane {
         /// The profile, if it is beside the trace.
@@ -145,7 +145,7 @@ pub enum Notice {
     #[diagnostic(transparent)]
     Captures(Arc<CaptureWarning>),
     /// Graph launches hide the operators inside.
-    #[error("{} counted without the operators inside", counted(*.launches, "graph launch is", "graph launches are"))]
+    #[error("{} counted without their operators", counted(*.launches, "graph launch is", "graph launches are"))]
     #[diagnostic(
         code("unopened-graphs"),
         severity(Warning),
@@ -171,7 +171,7 @@ pub enum Notice {
         reason: SkipReason,
     },
     /// Graph device events matched to operators by order and count only.
-    #[error("{} of {} graph device events are matched to operators by order and count only: the capture names no kernels", grouped(*.device_events as u128), grouped(*.of as u128))]
+    #[error("{} of {} graph device events are matched to operators by order and count only: the capture has no kernel names", grouped(*.device_events as u128), grouped(*.of as u128))]
     #[diagnostic(code("unverified-graphs"), severity(Warning))]
     UnverifiedGraphs {
         /// How many.
@@ -211,7 +211,7 @@ pub enum Notice {
         first_uid: Option<u32>,
     },
     /// A recording of a job that cannot be used.
-    #[error("a recording of the job is left out: {reason}")]
+    #[error("a recording of the job is omitted: {reason}")]
     #[diagnostic(code("left-out"), severity(Error))]
     LeftOut {
         /// Its file.
@@ -259,7 +259,7 @@ pub enum NoPythonFrames {
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with with_stack=True"))]
     NotRecorded,
     /// Only operators have call stacks, as text.
-    #[error("the trace has operators' call stacks as text only, without modules or times of frames")]
+    #[error("the trace has call stacks only as operator text, without modules or frame times")]
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with PyTorch 1.12 or later"))]
     NotedStacks,
     /// The recorder cannot.
@@ -277,8 +277,8 @@ fn unknown_peaks(device: Option<&str>) -> String {
 
 fn viewed(profile: Option<&Path>) -> String {
     match profile {
-        Some(profile) => format!("the profile {} beside it, which", profile.display()),
-        None => "a profile (*.xplane.pb) not beside it, which".to_owned(),
+        Some(profile) => format!("the profile {} beside it", profile.display()),
+        None => "its profile (*.xplane.pb), not beside it,".to_owned(),
     }
 }
 

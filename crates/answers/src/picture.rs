@@ -32,10 +32,10 @@ pub enum Picture {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NothingToDraw {
     /// No architecture was named, and the recording names no known device.
-    #[error("the recording names no GPU with known peaks")]
+    #[error("the recording does not name a GPU with known peaks")]
     NoArchitecture,
     /// No operator has FLOPs and bytes under a peak of this architecture.
-    #[error("no operator has FLOPs and bytes under a peak of {0}")]
+    #[error("no operator has FLOPs, bytes and a known peak of {0}")]
     NoOperators(Box<str>),
     /// Rooflines are drawn of GPUs only.
     #[error("the picture is for GPUs only; for TPUs, see sheet roofline_model")]
@@ -44,10 +44,10 @@ pub enum NothingToDraw {
     #[error("the trace has no steps")]
     NoSteps,
     /// The figures of TraceLens, which were asked for, have no steps.
-    #[error("TraceLens' figures have no steps")]
+    #[error("TraceLens-compatible figures have no steps")]
     NoStepsAsReference,
     /// Reports of this kind have no such picture.
-    #[error("reports of this kind do not have it")]
+    #[error("reports of this kind do not include it")]
     OtherReports,
 }
 

@@ -189,8 +189,8 @@ mod tests {
         assert_eq!(named(&["a", "b"], 2), Ok(vec!["a".to_owned(), "b".to_owned()]));
         for (names, runs, expected) in [
             (&["a"][..], 2, "1 names for 2 runs"),
-            (&["a", "a"], 2, "`a` cannot name a run"),
-            (&["a", "b::c"], 2, "`b::c` cannot name a run"),
+            (&["a", "a"], 2, "`a` is not a valid run name"),
+            (&["a", "b::c"], 2, "`b::c` is not a valid run name"),
         ] {
             let error = named(names, runs).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -105,7 +105,7 @@ pub struct NamedIn {
 #[non_exhaustive]
 pub enum WhyError {
     /// Nothing has this name.
-    #[error("nothing in this recording is called {target:?}")]
+    #[error("nothing in this recording is named {target:?}")]
     #[diagnostic(code("why/unknown"), help("the nearest names are {}", .near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")))]
     Unknown {
         /// What was asked for.
@@ -114,7 +114,7 @@ pub enum WhyError {
         near: Vec<String>,
     },
     /// No name is it, and several contain it.
-    #[error("no name is {target:?}, and {} contain it", counted(candidates.len(), "name", "names"))]
+    #[error("no exact match for {target:?}, but {} contain it", counted(candidates.len(), "name", "names"))]
     #[diagnostic(code("why/several"), help("choose one: {}", self::candidates(candidates)))]
     Several {
         /// What was asked for.

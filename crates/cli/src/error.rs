@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     #[error("{option} does not apply with --parity tracelens")]
     #[diagnostic(code("arguments"), help("omit one of them"))]
     OptionOfOurComparison { option: &'static str },
-    #[error("{pattern}: is not a pattern of recordings; expected {expected}")]
+    #[error("{pattern}: is not a path pattern; expected {expected}")]
     #[diagnostic(code("pattern"))]
     Pattern { pattern: String, expected: &'static str },
     #[error("{failed} of {of} recordings could not be reduced")]
@@ -64,13 +64,13 @@ pub(crate) enum Failure {
     #[error("{path}: has no event {what}", path = .path.display())]
     #[diagnostic(code("nothing-found"), help("list its events with `tracelens tree --all`"))]
     NothingFound { path: PathBuf, what: String },
-    #[error("no event is called {name:?}, and several names contain it")]
+    #[error("no event is named {name:?}, but several names contain it")]
     #[diagnostic(code("several-names"), help("choose one: {candidates}"))]
     SeveralNames { name: String, candidates: String },
     #[error("{unsound} of {of} recordings {have} findings at or above the severity of --fail-on", have = if *.unsound == 1 { "has" } else { "have" })]
     #[diagnostic(code("unsound"))]
     Unsound { unsound: usize, of: usize },
-    #[error("{found} {noun} of --fail-on", noun = if *.found == 1 { "finding is" } else { "findings are" })]
+    #[error("{found} {noun} --fail-on", noun = if *.found == 1 { "finding matches" } else { "findings match" })]
     #[diagnostic(code("found"))]
     Found { found: usize },
     /// A run that is compared takes longer than --fail-on allows.
@@ -78,7 +78,7 @@ pub(crate) enum Failure {
     #[diagnostic(code("limit-exceeded/exceeded"))]
     LimitExceeded(String),
     #[error("--fail-on: {0}")]
-    #[diagnostic(code("limit-of-unknown/unknown"), help("take a name from a sheet of the comparison"))]
+    #[diagnostic(code("limit-of-unknown/unknown"), help("use a name from a sheet of the comparison"))]
     LimitOfUnknown(String),
     #[error("the answer is incomplete, which --strict forbids")]
     #[diagnostic(code("lacking"), help("see the answer for what is missing"))]
@@ -115,10 +115,10 @@ pub(crate) enum Failure {
     #[error("{path}: {error}", path = .path.display())]
     #[diagnostic(code("thresholds"), help("write a commented thresholds file with `tracelens gate --init`"))]
     Thresholds { path: PathBuf, error: ThresholdsError },
-    #[error("the sizes do not fit: {detail}")]
+    #[error("the sizes do not match: {detail}")]
     #[diagnostic(code("sizes"))]
     Sizes { detail: String },
-    #[error("{option} needs the engine's steps, which only the method hybrid finds")]
+    #[error("{option} needs the engine's steps, which only method hybrid finds")]
     #[diagnostic(code("steps-not-looked-for"), help("omit --phase_detection_method and --phase_legacy"))]
     StepsNotLookedFor { option: &'static str },
     #[error("{option} is not supported")]
@@ -138,7 +138,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Extension(#[from] ExtensionError),
-    #[error("{path}: has no steps: neither annotations of an inference engine (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop that repeats the same GPU work three times or more", path = .path.display())]
+    #[error("{path}: has no steps: neither inference engine annotations (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…], execute_diffusion_…) nor a loop repeating the same GPU work at least three times", path = .path.display())]
     #[diagnostic(code("no-steps"), help("{advice}"))]
     NoSteps { path: PathBuf, advice: &'static str },
     #[error("{path}: no inference engine annotated its steps (vLLM's execute_…, SGLang's step[…], ATOM's prefill[…] and decode[…]); steps are matched by annotation", path = .path.display())]

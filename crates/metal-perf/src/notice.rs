@@ -28,7 +28,7 @@ pub enum MetalNotice {
     Reading(OpsWarning),
     /// No file names a chip, and the user neither.
     #[error("the file does not name the chip: assumed {chip} with {cores} cores{}", more_than(*.most_used))]
-    #[diagnostic(code("tenstorrent/chip-guessed"), severity(Warning), help("name the chip"))]
+    #[diagnostic(code("tenstorrent/chip-guessed"), severity(Warning), help("specify the chip"))]
     ChipGuessed {
         /// Which one was taken.
         chip: &'static str,
@@ -38,7 +38,7 @@ pub enum MetalNotice {
         most_used: Option<u32>,
     },
     /// The files name several chips.
-    #[error("the files name several chips ({}): all are compared with {taken}", .names.join(", "))]
+    #[error("the files are from several chips ({}): all are compared with {taken}", .names.join(", "))]
     #[diagnostic(code("tenstorrent/several-chips"), severity(Warning))]
     SeveralChips {
         /// The names.
@@ -171,7 +171,7 @@ pub enum MetalNotice {
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
-    #[error("devices whose operation differs from the lowest device's, or is missing, skipped {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
+    #[error("devices whose operation is missing or differs from the lowest device's, skipped {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.
@@ -194,14 +194,14 @@ pub enum MetalNotice {
         names: Vec<(String, usize)>,
     },
     /// Sparse products that do not say how many experts they compute.
-    #[error("{} not say how many experts are active: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
+    #[error("{} not record the number of active experts: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
     #[diagnostic(code("tenstorrent/active-experts-unknown"), severity(Warning))]
     ActiveExpertsUnknown {
         /// How many.
         rows: usize,
     },
     /// Rows whose duration cannot be right.
-    #[error("{} an implausible duration (first: ID {id}): left out of sums", counted(*.rows, "row has", "rows have"))]
+    #[error("{} an implausible duration (first: ID {id}): excluded from sums", counted(*.rows, "row has", "rows have"))]
     #[diagnostic(code("tenstorrent/invalid-durations"), severity(Warning))]
     InvalidDurations {
         /// How many.
@@ -210,7 +210,7 @@ pub enum MetalNotice {
         id: u32,
     },
     /// Operations may run beside each other, on parts of a device: sums count their times one after the other.
-    #[error("{} (available cores: {}): totals add times as if operations ran sequentially", if *.named { "rows name sub-devices" } else { "operations differ in cores available" }, numbers(.budgets))]
+    #[error("{} (available cores: {}): totals add times as if operations ran sequentially", if *.named { "rows name sub-devices" } else { "operations differ in core budget" }, numbers(.budgets))]
     #[diagnostic(code("tenstorrent/sub-devices"), severity(Warning))]
     SubDevices {
         /// Whether rows name sub-devices; else their numbers of cores to run on differ.
@@ -219,7 +219,7 @@ pub enum MetalNotice {
         budgets: Vec<u32>,
     },
     /// Percentages above 100: the operation does less than its model says, or the chip does more.
-    #[error("{} more than 100 % of the chip ({percent:.1} % at ID {id}): the performance model or the chip is wrong", counted(*.rows, "row reaches", "rows reach"))]
+    #[error("{} more than 100% of the chip ({percent:.1}% at ID {id}): the performance model or the chip is wrong", counted(*.rows, "row reaches", "rows reach"))]
     #[diagnostic(code("tenstorrent/above-hundred"), severity(Warning))]
     AboveHundred {
         /// How many rows.
@@ -314,8 +314,8 @@ mod tests {
             lacking: vec![1],
         };
         for (notice, start) in [
-            (above(1), "1 row reaches more than 100 % of the chip (120.0 % at ID 7): "),
-            (above(2), "2 rows reach more than 100 % of the chip (120.0 % at ID 7): "),
+            (above(1), "1 row reaches more than 100% of the chip (120.0% at ID 7): "),
+            (above(2), "2 rows reach more than 100% of the chip (120.0% at ID 7): "),
             (calls(1), "1 call is not on all devices (first: Matmul, ID 3, not on device 1)"),
             (calls(2), "2 calls are not on all devices (first: Matmul, ID 3, not on device 1)"),
             (MetalNotice::OnlySignposts { signposts: 1 }, "the files have 1 signpost and no operations"),
@@ -327,7 +327,10 @@ mod tests {
             ),
             (MetalNotice::AlignedByName { rows: 1 }, "1 row has no usable call count"),
             (MetalNotice::DeviceUnknown { rows: 1 }, "1 device operation does not name the device"),
-            (MetalNotice::ActiveExpertsUnknown { rows: 1 }, "1 sparse product does not say how many experts"),
+            (
+                MetalNotice::ActiveExpertsUnknown { rows: 1 },
+                "1 sparse product does not record the number of active experts",
+            ),
             (MetalNotice::InvalidDurations { rows: 1, id: 4 }, "1 row has an implausible duration"),
         ] {
             let text = notice.to_string();

@@ -172,7 +172,7 @@ pub enum MetalError {
     UnknownChip(#[from] UnknownChip),
     /// No chip has the name that the file gives.
     #[error("the file names its chip, but {0}")]
-    #[diagnostic(help("name the chip"))]
+    #[diagnostic(help("specify the chip"))]
     UnknownChipInFile(#[source] UnknownChip),
     /// The first ID of the range comes after the last.
     #[error("the range of IDs is reversed: {first} comes after {last}")]
@@ -183,6 +183,6 @@ pub enum MetalError {
         last: u32,
     },
     /// Occurrences count from 1.
-    #[error("occurrences of a signpost count from 1, found 0")]
+    #[error("signpost occurrences count from 1, found 0")]
     OccurrenceZero,
 }

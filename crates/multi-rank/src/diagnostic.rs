@@ -6,7 +6,7 @@ use crate::members::Members;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum Diagnostic {
     /// Ranks of the job without a recording.
-    #[error("{} of {of} ranks have no recording ({ranks}): collectives are judged by the others", .ranks.len())]
+    #[error("{} of {of} ranks have no recording ({ranks}): collectives are analyzed without them", .ranks.len())]
     #[diagnostic(code("job/ranks-missing"), severity(Warning))]
     RanksMissing {
         /// Which.
@@ -15,7 +15,7 @@ pub enum Diagnostic {
         of: usize,
     },
     /// A recording that says another number of ranks than most; it is left out.
-    #[error("{path}: left out: its job has {world_size} ranks, that of the others {usual}")]
+    #[error("{path}: omitted: its job has {world_size} ranks, the others' {usual}")]
     #[diagnostic(code("job/other-job"), severity(Warning))]
     OtherJob {
         /// Its path.
@@ -35,7 +35,7 @@ pub enum Diagnostic {
         rank: u32,
     },
     /// The recording of a process that is no rank of the job; it is left out.
-    #[error("{path}: left out, not a rank of the job: {why}")]
+    #[error("{path}: omitted, not a rank of the job: {why}")]
     #[diagnostic(code("job/no-rank"), severity(Warning))]
     NoRank {
         /// Its path.
@@ -44,7 +44,7 @@ pub enum Diagnostic {
         why: &'static str,
     },
     /// The recording was cut off or damaged.
-    #[error("rank {rank}: its recording is cut off or damaged ({path})")]
+    #[error("rank {rank}: its recording is truncated or damaged ({path})")]
     #[diagnostic(code("job/cut-off"), severity(Error))]
     CutOff {
         /// Rank.
@@ -85,7 +85,7 @@ pub enum Diagnostic {
     },
     /// The profile of a host that begins at another step than that of another host.
     #[error(
-        "{host}: its profile begins at a different step than that of {against}: collectives are matched by end time"
+        "{host}: its profile begins at a different step than {against}'s: collectives are matched by end time"
     )]
     #[diagnostic(code("job/other-first-step"), severity(Warning))]
     OtherFirstStep {
@@ -111,7 +111,7 @@ pub enum Diagnostic {
         group: String,
     },
     /// The pairs of a rank's collectives are a guess.
-    #[error("group {group}, rank {rank}: the matching of collectives is a guess: {why}")]
+    #[error("group {group}, rank {rank}: collective matching is a guess: {why}")]
     #[diagnostic(code("job/ambiguous"), severity(Warning))]
     Ambiguous {
         /// The group.
@@ -173,7 +173,7 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// Collectives whose ends are further apart than the clocks are uncertain, though their members leave together.
-    #[error("group {group}: {collectives} collective{} whose ranks end further apart than the clocks explain", plural(*.collectives))]
+    #[error("group {group}: {collectives} collective{} whose ranks end further apart than clock error explains", plural(*.collectives))]
     #[diagnostic(code("job/ends-apart"), severity(Warning))]
     EndsApart {
         /// The group.
@@ -182,7 +182,7 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// A clock that was set while it was recorded.
-    #[error("{host}: its clock jumped by {:.0} µs against that of {against}: later times are corrected", *.by as f64 / 1e3)]
+    #[error("{host}: its clock jumped by {:.0} µs against {against}'s: later times are corrected", *.by as f64 / 1e3)]
     #[diagnostic(code("job/clock-jump"), severity(Warning))]
     ClockJump {
         /// Its host.

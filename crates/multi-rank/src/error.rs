@@ -51,7 +51,7 @@ pub enum Error {
         second: PathBuf,
     },
     /// Traces of ranks and profiles of hosts as one job.
-    #[error("{profile}: is the recording of a host with several GPUs, unlike {trace}", profile = .profile.display(), trace = .trace.display())]
+    #[error("{profile}: is from a host with several GPUs, unlike {trace}", profile = .profile.display(), trace = .trace.display())]
     #[diagnostic(code("two-kinds"), help("report on each kind separately, from tables in separate folders"))]
     TwoKinds {
         /// A profile.
@@ -64,8 +64,8 @@ pub enum Error {
     #[diagnostic(transparent)]
     Ingest(#[from] IngestError),
     /// The name of a trace does not tell how it is to be written.
-    #[error("{path}: its name has no known ending", path = .path.display())]
-    #[diagnostic(code("other-ending"), help("end it in .json, .json.gz or .json.zst"))]
+    #[error("{path}: unknown file extension", path = .path.display())]
+    #[diagnostic(code("other-ending"), help("use .json, .json.gz or .json.zst"))]
     OtherEnding {
         /// The name.
         path: PathBuf,
@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// Ranks were asked for that have no recording.
     #[error("no recording has rank {missing}")]
-    #[diagnostic(code("no-such-rank"), help("choose among {there}"))]
+    #[diagnostic(code("no-such-rank"), help("choose from {there}"))]
     NoSuchRank {
         /// The ranks.
         missing: Members,
@@ -99,7 +99,7 @@ pub enum Error {
     /// Steps were asked for that no recording has.
     #[error("no recording has steps {first} to {last}", first = .wanted.start, last = .wanted.end.saturating_sub(1))]
     #[diagnostic(code("no-such-step"), help("{found}", found = .there.map_or_else(
-            || "no steps were found: omit the choice of steps".to_owned(),
+            || "no steps were found: omit the step selection".to_owned(),
             |(first, last)| format!("their steps are {first} to {last}"),
         )))]
     NoSuchStep {

@@ -103,7 +103,7 @@ impl fmt::Display for CheckName {
 
 /// A text that names no check which refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a check that refuses a comparison; choose one of {known}", known = refusing())]
+#[error("{0:?} is not a check that can refuse a comparison; choose one of {known}", known = refusing())]
 pub struct UnknownCheck(String);
 
 fn refusing() -> String {

@@ -69,7 +69,8 @@ pub enum ParityNotice {
     },
     /// Rows of one key were multiplied.
     #[error(
-        "{sheet} has {joined} rows for {rows} of a report: rows sharing a key are paired all with all, as in TraceLens, so sums are too large"
+        "{sheet} has {joined} rows from {rows} in one report: rows with the same key are all joined \
+         pairwise, as in TraceLens, so sums are too large"
     )]
     #[diagnostic(code("comparison-as-trace-lens/multiplied"), severity(Warning))]
     Multiplied {

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ReportError {
     /// Two tables have the same name, upper and lower case not distinguished.
-    #[error("the report has two tables named `{name}` (case does not distinguish names)")]
+    #[error("the report has two tables named `{name}` (names are case-insensitive)")]
     #[diagnostic(code("report/duplicate-name"), help("rename one"))]
     DuplicateName {
         /// The name of the second table.

@@ -37,7 +37,9 @@ pub struct Written {
 #[non_exhaustive]
 pub enum Warning {
     /// Texts longer than a cell can hold were cut and end in `…`.
-    #[error("{table}: {cells} text(s) of {column} cut to {limit} characters, the limit of a workbook cell")]
+    #[error(
+        "{table}: {cells} text(s) of {column} truncated to {limit} characters, the limit of a workbook cell"
+    )]
     #[diagnostic(code("writing/text-cut"), severity(Warning), help("write csv or json instead"))]
     TextCut {
         /// The table.

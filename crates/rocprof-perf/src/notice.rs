@@ -38,7 +38,8 @@ pub enum RocprofNotice {
     /// Records lie before the profiler was set up or after it ended: the timeline's total reaches from the first to the
     /// last.
     #[error(
-        "{records} kernels and copies lie outside the profiler's active time in its processes: total_time spans all of them"
+        "{records} kernels and copies lie outside the profiler's active time in its processes: total_time \
+         includes them"
     )]
     #[diagnostic(code("rocprof/outside-process-times"), severity(Warning))]
     OutsideProcessTimes {

@@ -18,7 +18,7 @@ use crate::figure::Figure;
 #[non_exhaustive]
 pub enum TableError {
     /// The name cannot be a file name.
-    #[error("`{name}` cannot name a table")]
+    #[error("`{name}` is not a valid table name")]
     #[diagnostic(
         code("name"),
         help(

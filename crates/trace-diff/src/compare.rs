@@ -295,14 +295,14 @@ pub enum CompareNotice {
         run: String,
     },
     /// No column of a table is a time that both reports have.
-    #[error("{sheet} is omitted: the reports share no time column in it")]
+    #[error("{sheet} is omitted: the reports have no time column in common")]
     #[diagnostic(code("comparison/no-time"), severity(Warning))]
     NoTime {
         /// The table.
         sheet: String,
     },
     /// The numbers of calls differ by one factor.
-    #[error("the recordings are cut differently: {} makes {factor:.3} times the calls of {}, operator by operator, and steps are unknown; times are per call", .runs[1], .runs[0])]
+    #[error("the recordings cover different amounts of work: {} makes {factor:.3} times as many calls of each operator as {}, and steps are unknown; times are per call", .runs[1], .runs[0])]
     #[diagnostic(code("comparison/one-factor"), severity(Warning))]
     OneFactor {
         /// Calls in B for one in A.
@@ -311,7 +311,7 @@ pub enum CompareNotice {
         runs: [String; 2],
     },
     /// Most of what both runs call they call another number of times.
-    #[error("the recordings are cut differently: {} and {} call most shared operators a different number of times, and steps are unknown; times are per call", .runs[0], .runs[1])]
+    #[error("the recordings cover different amounts of work: {} and {} call most shared operators a different number of times, and steps are unknown; times are per call", .runs[0], .runs[1])]
     #[diagnostic(code("comparison/cut-differently"), severity(Warning))]
     CutDifferently {
         /// Names of A and B.

@@ -19,7 +19,7 @@ pub enum IngestError {
     },
     /// Reading was stopped by [`ReadOptions::stop`](crate::ReadOptions::stop).
     #[error("{path}: reading was stopped early", path = .path.display())]
-    #[diagnostic(code("ingest/stopped"), help("ask again to read it in full"))]
+    #[diagnostic(code("ingest/stopped"), help("repeat to read it in full"))]
     Stopped {
         /// The file.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum IngestError {
         path: PathBuf,
     },
     /// No reader knows the content.
-    #[error("{path}: not recognised: found {found}, expected {expected}", path = .path.display())]
+    #[error("{path}: not recognized: found {found}, expected {expected}", path = .path.display())]
     #[diagnostic(code("ingest/unknown-format"))]
     UnknownFormat {
         /// The file.
@@ -96,7 +96,10 @@ pub enum IngestError {
     },
     /// Two readers claim the content with the same certainty.
     #[error("{path}: could be {first} or {second}", path = .path.display())]
-    #[diagnostic(code("ingest/ambiguous-format"), help("report this as a bug and say how it was recorded"))]
+    #[diagnostic(
+        code("ingest/ambiguous-format"),
+        help("report this as a bug, including how it was recorded")
+    )]
     AmbiguousFormat {
         /// The file.
         path: PathBuf,
@@ -136,7 +139,7 @@ pub enum IngestError {
     },
     /// The file's entries cannot be copied one by one: it is no JSON.
     #[error("{path}: is a Perfetto trace; events can be copied from JSON traces only", path = .path.display())]
-    #[diagnostic(code("ingest/no-entries"), help("export the recording to a name ending in .json"))]
+    #[diagnostic(code("ingest/no-entries"), help("export the recording to a .json file"))]
     NoEntries {
         /// The file.
         path: PathBuf,
@@ -196,7 +199,7 @@ pub enum IngestError {
     #[error("{path}: has {devices} device(s), but {first} has {expected}", path = .path.display(), first = .first.display())]
     #[diagnostic(
         code("ingest/different-devices"),
-        help("read hosts with different device counts one by one")
+        help("read hosts with different device counts separately")
     )]
     DifferentDevices {
         /// The file.

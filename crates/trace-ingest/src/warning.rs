@@ -6,7 +6,7 @@
 #[non_exhaustive]
 pub enum Warning {
     /// The file ends in the middle; every complete event before was read.
-    #[error("the file ends early: all complete events were read, the last {bytes_lost} bytes are lost")]
+    #[error("the file is truncated: all complete events were read, the last {bytes_lost} bytes are lost")]
     #[diagnostic(code("reading/truncated"), severity(Error), help("export or copy the recording again"))]
     Truncated {
         /// Bytes after the last complete event (of decompressed content) that could not be used.
@@ -46,7 +46,7 @@ pub enum Warning {
         bytes: u64,
     },
     /// Text after the end of the trace, which was not read, looks like another trace or the end of one.
-    #[error("a second trace seems to follow, of {events} events: its {bytes} bytes were not read")]
+    #[error("a second trace of {events} events seems to follow: its {bytes} bytes were not read")]
     #[diagnostic(
         code("reading/second-trace"),
         severity(Warning),
@@ -77,7 +77,7 @@ pub enum Warning {
         detail: String,
     },
     /// Texts contained bytes that are not UTF-8; these were replaced by `U+FFFD`.
-    #[error("texts with invalid UTF-8, replaced with U+FFFD: {count}")]
+    #[error("strings with invalid UTF-8, replaced with U+FFFD: {count}")]
     #[diagnostic(code("reading/invalid-utf8"), severity(Warning))]
     InvalidUtf8 {
         /// How many texts.
@@ -85,7 +85,7 @@ pub enum Warning {
     },
     /// Entries of a Kineto event list that are not valid events were skipped.
     #[error(
-        "malformed events left out: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
+        "malformed events skipped: {count} ({bytes_skipped} bytes; first at byte {first_offset}: {detail})"
     )]
     #[diagnostic(code("reading/malformed-events"), severity(Warning))]
     MalformedEvents {
@@ -120,21 +120,21 @@ pub enum Warning {
         count: u64,
     },
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
-    #[error("unused metadata events of unknown kind or without a process left out: {count}")]
+    #[error("unused metadata events of unknown kind or without a process skipped: {count}")]
     #[diagnostic(code("reading/unknown-metadata"), severity(Warning))]
     UnknownMetadata {
         /// How many.
         count: u64,
     },
     /// Arguments of events whose name the file does not give were left out.
-    #[error("unnamed arguments left out: {count}")]
+    #[error("unnamed arguments skipped: {count}")]
     #[diagnostic(code("reading/unnamed-arguments"), severity(Warning))]
     UnnamedArguments {
         /// How many.
         count: u64,
     },
     /// A known top-level entry could not be understood and was left out.
-    #[error("unreadable top-level {key} left out ({detail})")]
+    #[error("unreadable top-level {key} skipped ({detail})")]
     #[diagnostic(code("reading/unreadable-fact"), severity(Warning))]
     UnreadableFact {
         /// Its key.
@@ -143,7 +143,7 @@ pub enum Warning {
         detail: String,
     },
     /// Records of a profile, rows of a table, or packets of a Perfetto trace that could not be read were left out.
-    #[error("unreadable records of {list} left out: {count} (first: {detail})")]
+    #[error("unreadable records of {list} skipped: {count} (first: {detail})")]
     #[diagnostic(code("reading/malformed-records"), severity(Warning))]
     MalformedRecords {
         /// List or table that contains them.
@@ -154,7 +154,7 @@ pub enum Warning {
         detail: String,
     },
     /// Records of a kind that no analysis uses were left out.
-    #[error("unused records of {list} left out: {count}")]
+    #[error("unused records of {list} skipped: {count}")]
     #[diagnostic(code("reading/unused-records"), severity(Warning))]
     UnusedRecords {
         /// List that contains them.
@@ -172,7 +172,7 @@ pub enum Warning {
         count: u64,
     },
     /// Device work whose start is 0, far from all other times, was left out: its times were not recorded.
-    #[error("{count} of {of} kernels and copies have a time of 0 and are left out")]
+    #[error("{count} of {of} kernels and copies have a time of 0 and are skipped")]
     #[diagnostic(
         code("reading/device-work-without-times"),
         severity(Warning),
@@ -186,7 +186,8 @@ pub enum Warning {
     },
     /// Hardware counters were collected in another run of the program than the trace.
     #[error(
-        "{file} is a counter pass from a different run than {trace}: its times are left out, and counters joined for {joined} of its {dispatches} dispatches"
+        "{file} is a counter pass from a different run than {trace}: its times are ignored, and counters \
+         joined for {joined} of its {dispatches} dispatches"
     )]
     #[diagnostic(
         code("reading/counter-pass"),
@@ -220,7 +221,7 @@ pub enum Warning {
         tables: Vec<(String, u64)>,
     },
     /// Tables hold events of a kind that is read, in a version that was not.
-    #[error("unknown versions of tables were left out with their events: {}", names(.tables))]
+    #[error("tables of unknown version were skipped with their events: {}", names(.tables))]
     #[diagnostic(
         code("reading/unread-versions"),
         severity(Warning),
@@ -240,7 +241,7 @@ pub enum Warning {
         advice: &'static str,
     },
     /// The recorder itself told a fault of its recording.
-    #[error("the recorder says: {text}")]
+    #[error("the recorder reports: {text}")]
     #[diagnostic(code("reading/recorder-message"), severity(Warning))]
     RecorderMessage {
         /// What it said.
@@ -277,7 +278,7 @@ impl Warning {
 #[non_exhaustive]
 pub enum EventFault {
     /// Spans or moments without a readable `ts` cannot be placed in time and were left out.
-    #[error("events without a readable time (ts), left out")]
+    #[error("events without a readable time (ts), skipped")]
     WithoutTimestamp,
     /// Spans without a readable `dur` were read as having no length.
     #[error("events without a readable duration (dur), set to zero")]
@@ -289,16 +290,16 @@ pub enum EventFault {
     #[error("events without a name")]
     WithoutName,
     /// Allocations without a readable size and device are in no figure of memory.
-    #[error("allocations without a readable size and device, left out")]
+    #[error("allocations without a readable size and device, skipped")]
     UnreadableMemory,
     /// Samples of counters whose value is no finite number were left out.
-    #[error("counter samples that are not finite numbers, left out")]
+    #[error("counter samples that are not finite numbers, skipped")]
     UnreadableSample,
     /// `B` events without an `E` were closed at the last time seen on their track.
     #[error("spans without an end (B without E), extended to the end of their track")]
     UnclosedBegin,
     /// `E` events without a `B` were left out.
-    #[error("span ends without a begin (E without B), left out")]
+    #[error("span ends without a begin (E without B), skipped")]
     UnopenedEnd,
     /// Slices of a Perfetto trace, or ranges and calls of Nsight Systems, without an end were closed at the last time of the recording.
     #[error("spans without an end, extended to the end of the recording")]
@@ -310,7 +311,7 @@ pub enum EventFault {
     #[error("events with a lost name, shown as <unknown>")]
     LostName,
     /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
-    #[error("device events on MTIA's queue, packet and copy tracks, left out as duplicates of its streams")]
+    #[error("device events on MTIA's queue, packet and copy tracks, skipped as duplicates of its streams")]
     RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
     #[error("device work of an unknown kind, counted neither as kernels nor as copies")]
@@ -331,29 +332,29 @@ pub enum RecordFault {
     #[error("records of agents without a description")]
     UnknownAgent,
     /// Packets that rely on packets which the file has lost were left out.
-    #[error("packets that depend on lost ones, left out")]
+    #[error("packets that depend on lost ones, skipped")]
     #[diagnostic(help("record with a larger buffer"))]
     LostPacket,
     /// Slices that were begun and never ended were read as having no length.
     #[error("slices without an end, set to zero duration")]
     UnclosedSlice,
     /// Device work whose times CUPTI did not collect was left out.
-    #[error("device work without collected times, left out")]
+    #[error("device work without collected times, skipped")]
     NotCollected,
     /// Names that the file does not give were replaced by their number.
     #[error("events without a name, shown by its number")]
     UnknownName,
     /// Device numbers of a process that sees only some of the machine's GPUs were replaced by those of the machine.
-    #[error("events with process-local GPU numbers, renumbered as on the machine")]
+    #[error("events with process-local GPU numbers, renumbered to match the machine")]
     RenumberedDevice,
     /// Texts of more than 1 MiB were cut.
-    #[error("texts cut to 1 MiB")]
+    #[error("strings truncated to 1 MiB")]
     LongText,
     /// Values of counters at moments of a dispatch (SPM) make no total of it.
-    #[error("counter samples over time (SPM), left out as they are not dispatch totals")]
+    #[error("counter samples over time (SPM), skipped as they are not dispatch totals")]
     SampledCounter,
     /// Rows that name no process are in no report of one process.
-    #[error("rows without a process, left out of single-process reports")]
+    #[error("rows without a process, excluded from single-process reports")]
     NoProcess,
 }
 

@@ -74,12 +74,13 @@ pub enum TreeWarning {
     },
     /// Device events that ran far into the next one of their queue.
     #[error(
-        "device events that overlap the next one on their queue by up to {most_microseconds:.3} µs, cut at its start: {count}"
+        "device events that overlap the next one on their queue by up to {most_microseconds:.3} µs, \
+         truncated at its start: {count}"
     )]
     #[diagnostic(
         code("tree/overruns"),
         severity(Warning),
-        help("to keep the recorded length, give --keep-overruns with a single recording")
+        help("to keep recorded durations, pass --keep-overruns with a single recording")
     )]
     Overruns {
         /// How many.

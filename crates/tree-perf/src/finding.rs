@@ -185,7 +185,7 @@ impl fmt::Display for TraceFinding {
         }
         if self.between_cycles_us > 0.0 {
             let left_out = duration(self.between_cycles_us);
-            write!(f, " (without the {left_out} between two cycles of the profiler)")?;
+            write!(f, " (excluding the {left_out} between two profiler cycles)")?;
         }
         Ok(())
     }

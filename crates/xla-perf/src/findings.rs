@@ -164,7 +164,7 @@ pub enum JaxNotice {
         keywords: Vec<String>,
     },
     /// The profile has sums of events without a place in time: no window has them.
-    #[error("the profile has {sums} operation totals without single times: the window omits them")]
+    #[error("the profile has {sums} operation totals without individual times: the window omits them")]
     #[diagnostic(code("xla/sums-left-out"), severity(Warning))]
     SumsLeftOut {
         /// How many sums.

@@ -62,10 +62,10 @@ impl Rule for CommExposed {
         }
         let Some((name, _)) = by_name.iter().max_by_key(|(_, sum)| sum.0) else { return Vec::new() };
         let collectives = parts.len();
-        let claim = Claim::new(format!("most in {}", bare_kernel_name(name)), parts)
+        let claim = Claim::new(format!("mostly in {}", bare_kernel_name(name)), parts)
             .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
             .with_evidence(format!(
-                "{} exposed in {}; the last of each step, which nothing can hide, accounts for {}",
+                "{} exposed in {}; the last of each step, which cannot be hidden, accounts for {}",
                 duration(facts.us(time)),
                 counted(collectives, "collective", "collectives"),
                 duration(facts.us(unavoidable))
@@ -93,7 +93,7 @@ impl Rule for CommSlow {
 
     fn remedy(&self, _: Program) -> &'static str {
         "look for a late rank (tracelens ranks on the recordings of all ranks); if none is late, check the topology \
-         (nvidia-smi topo -m, rocm-smi --showtopo) and what the library chose (NCCL_DEBUG=INFO)"
+         (nvidia-smi topo -m, rocm-smi --showtopo) and the library's choices (NCCL_DEBUG=INFO)"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -31,7 +31,7 @@ impl Rule for GemmDims {
 
     fn remedy(&self, _: Program) -> &'static str {
         "pad the dimensions (vocabulary, hidden size, batch times sequence) so that rows are multiples of 16 bytes and \
-         tiles fill whole waves; use a split-K kernel where there are few tiles"
+         tiles fill whole waves; use a split-K kernel if there are few tiles"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -72,7 +72,7 @@ fn odd_rows(look: &Inspection<'_>) -> Vec<Claim> {
         let most = rows.operators.iter().max_by_key(|(_, time)| **time).map_or(0, |(&operator, _)| operator);
         let most = &facts.operators[most as usize];
         let name = facts.name(most.name);
-        let of_several = if rows.operators.len() > 1 { "most in " } else { "" };
+        let of_several = if rows.operators.len() > 1 { "mostly in " } else { "" };
         Claim::new(format!("{of_several}{name} {}", most.arguments), rows.parts)
             .with_range(0.6, 1.15)
             .with_confidence(Confidence::Medium)

@@ -30,17 +30,18 @@ impl Rule for IdleSync {
     }
 
     fn what(&self) -> &'static str {
-        "host synchronisation drains the device"
+        "host synchronization drains the device"
     }
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Hip => {
-                "avoid synchronising calls (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy) or move them later; \
+                "avoid synchronizing calls (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy) or move \
+                 them later; \
                  copy with hipMemcpyAsync from and to pinned memory"
             }
             Program::PyTorch | Program::Xla => {
-                "do not synchronise within the step (.item(), .cpu(), print, torch.cuda.synchronize(), \
+                "do not synchronize within the step (.item(), .cpu(), print, torch.cuda.synchronize(), \
                  block_until_ready()); copy with non_blocking=True from and to pinned memory"
             }
         }
@@ -72,7 +73,7 @@ impl Rule for IdleData {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let mut claims = held_by(look, |kind| kind == HostActivity::DataLoader);
         let waits = busy_waits(look, true);
-        claims.extend(busy(look, "the host launches nothing before it copies a batch", waits));
+        claims.extend(busy(look, "the host launches nothing until it copies a batch", waits));
         claims
     }
 }
@@ -87,7 +88,8 @@ impl Rule for IdleHost {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "find out what the host does there (with_stack=True records Python frames), and move it to the device, out of \
+        "find the host code responsible (with_stack=True records Python frames), and move it to the device, \
+         out of \
          the step or to another thread"
     }
 
@@ -117,7 +119,7 @@ impl Rule for IdleAllocation {
                  varying shapes, reused pinned buffers"
             }
             Program::Xla => {
-                "let XLA keep its memory (XLA_PYTHON_CLIENT_PREALLOCATE=true), and donate buffers"
+                "let XLA preallocate memory (XLA_PYTHON_CLIENT_PREALLOCATE=true), and donate buffers"
             }
         }
     }
@@ -133,7 +135,7 @@ impl Rule for IdleInitialisation {
     }
 
     fn what(&self) -> &'static str {
-        "one-time initialisation stalls"
+        "one-time initialization stalls"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -53,7 +53,7 @@ impl Rule for IdleLaunch {
         operators.sort_few_by_key(|&(name, time)| (Reverse(time), facts.name(name)));
         let most: Vec<&str> = operators.iter().take(3).map(|&(name, _)| facts.name(name)).collect();
         let waits = parts.len();
-        let claim = Claim::new(format!("most before {}", most.join(", ")), parts)
+        let claim = Claim::new(format!("mostly before {}", most.join(", ")), parts)
             .with_evidence(format!(
                 "{} of {} on average: the next launch came after the device ran dry",
                 counted(waits, "wait", "waits"),

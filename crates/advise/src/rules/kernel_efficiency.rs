@@ -85,11 +85,11 @@ fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>,
     let mid: i64 = group.parts.iter().map(|part| part.mid).sum();
     // No more than what the bare roofline leaves.
     let most_of_all = (group.time - group.at_peak).max(mid) as f64 / mid.max(1) as f64;
-    Claim::new(format!("{bound} {category}{of_library}: most in {most}"), group.parts)
+    Claim::new(format!("{bound} {category}{of_library}: mostly in {most}"), group.parts)
         .with_range(0.5, most_of_all)
         .with_confidence(Confidence::Medium)
         .with_evidence(format!(
-            "{} ({}): {} of the speed achievable at that size",
+            "{} ({}): {} of the achievable speed at that size",
             counted(group.calls, "call", "calls"),
             duration(facts.us(group.time)),
             percentages(group.reached)

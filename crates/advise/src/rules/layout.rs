@@ -21,7 +21,8 @@ impl Rule for Layout {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => {
-                "choose shapes and layouts that matmuls and convolutions use as they are (NHWC, multiples of the \
+                "choose shapes and layouts that matmuls and convolutions use unchanged (NHWC, multiples of \
+                 the \
                  tile), and one dtype throughout; the rest comes from layout assignment: see the HLO of these \
                  instructions"
             }
@@ -58,7 +59,7 @@ impl Rule for Layout {
                 DataChange::Copy => "plain copies",
                 DataChange::Padding => "padding",
             };
-            Claim::new(format!("{subject}: most in {most}"), parts)
+            Claim::new(format!("{subject}: mostly in {most}"), parts)
                 .with_range(0.75, 1.0)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(

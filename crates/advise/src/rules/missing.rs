@@ -25,24 +25,25 @@ impl Rule for Missing {
                     "the end of the file",
                     "the file is truncated: copy it again, or stop the recording before the program ends",
                 ),
-                RecordingGap::Shapes => (
-                    "operator shapes",
-                    "record_shapes=True: without it FLOPs, bytes and fusion are unknown",
-                ),
+                RecordingGap::Shapes => {
+                    ("operator shapes", "record_shapes=True: without it FLOPs, bytes and fusion are unknown")
+                }
                 RecordingGap::Stacks => {
-                    ("Python frames", "with_stack=True: without it no finding names its source line")
+                    ("Python frames", "with_stack=True: without it findings lack source lines")
                 }
                 RecordingGap::Device => (
                     "a known device",
-                    "--gpu_arch_json_path: without peaks no kernel can be compared with what the device can do",
+                    "--gpu_arch_json_path: without peaks no kernel can be compared with the roofline",
                 ),
                 RecordingGap::Launches => (
                     "launches",
-                    "record the host, too: without launches work belongs to no operator and waits have no cause",
+                    "record the host, too: without launches kernels belong to no operator and waits have no \
+                     cause",
                 ),
                 RecordingGap::EarlierLaunches => (
-                    "launches before it began",
-                    "the device was still busy when the recording began: synchronise first (torch.cuda.synchronize()), \
+                    "launches before the recording",
+                    "the device was still busy when the recording began: synchronize first \
+                     (torch.cuda.synchronize()), \
                      or let the profiler warm up for one more step",
                 ),
                 RecordingGap::Operators => {

@@ -16,12 +16,12 @@ impl Rule for Recompute {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => {
-                "checkpoint less if memory allows (jax.checkpoint with a policy); XLA rematerialises by itself when \
-                 memory is short"
+                "checkpoint less if memory allows (jax.checkpoint with a policy); XLA rematerializes on its \
+                 own when memory is short"
             }
             Program::PyTorch | Program::Hip => {
-                "checkpoint fewer or cheaper modules if memory allows (selective checkpointing); this time buys \
-                 activation memory"
+                "checkpoint fewer or cheaper modules if memory allows (selective checkpointing); this time \
+                 saves activation memory"
             }
         }
     }

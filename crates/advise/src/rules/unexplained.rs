@@ -37,8 +37,8 @@ impl Rule for Unexplained {
         let mut found = Vec::new();
         let in_time = |cause: WaitCause| matches!(cause, WaitCause::Dependency(_)) && !cause.is_late_launch();
         let kinds: [(&dyn Fn(WaitCause) -> bool, &str); 2] = [
-            (&|cause| cause == WaitCause::Unlinked, "before work whose launch is not recorded"),
-            (&in_time, "before work that was launched in time"),
+            (&|cause| cause == WaitCause::Unlinked, "before work without a recorded launch"),
+            (&in_time, "before work launched in time"),
         ];
         for (is_meant, what) in kinds {
             let waits = facts.idle.iter().filter(|idle| is_meant(idle.cause));

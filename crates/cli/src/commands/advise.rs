@@ -133,7 +133,7 @@ fn text(file: &Advised, style: Style) -> String {
         }
         if !finding.doubts.is_empty() {
             let rules: Vec<&str> = finding.doubts.iter().map(|doubt| doubt.rule.as_str()).collect();
-            line(&format!("in doubt: {}", rules.join(", ")));
+            line(&format!("uncertain: {}", rules.join(", ")));
         }
         if advised.insert(&finding.rule) {
             line(&format!("→ {}", finding.remedy));

@@ -48,7 +48,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     content[name] = 0xff;
     report(content)
         .exits_with(0)
-        .with_summary(&["GPU span 100.0 µs", "warning: texts with invalid UTF-8, replaced with U+FFFD"]);
+        .with_summary(&["GPU span 100.0 µs", "warning: strings with invalid UTF-8, replaced with U+FFFD"]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_cut_off_file_is_reported_as_far_as_it_goes() {
     report(cut)
         .exits_with(0)
         .with_summary(FIGURES)
-        .with_summary(&["warning: the file ends early: all complete events were read, "]);
+        .with_summary(&["warning: the file is truncated: all complete events were read, "]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_trace_without_gpu_events_has_the_times_of_the_host_and_says_how_to_record_m
     report(launched).exits_with(0).with_summary(&[
         "no record of device work in this recording, whose host made 1 launch: times are host times",
         "aten::mm",
-        "gpu_timeline and the other sheets of devices are left out",
+        "gpu_timeline and the other device sheets are omitted",
         "ProfilerActivity.CUDA",
     ]);
     let place = Workplace::with("");
@@ -149,7 +149,7 @@ fn gpu_events_that_may_be_lost_are_not_said_to_be_unrecorded() {
     let outcome = report(cut).exits_with(0).with_summary(&[
         "no device work in the readable part of this recording",
         "in the lost part",
-        "warning: the file ends early",
+        "warning: the file is truncated",
     ]);
     assert!(!outcome.out.contains("ProfilerActivity"), "{outcome:#?}");
 }

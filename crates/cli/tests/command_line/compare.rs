@@ -158,7 +158,7 @@ fn runs_that_cannot_be_compared_are_errors_that_say_why() {
         (&["before.json", "chip.json"][..], "chip.json: has no sheet in common with"),
         (&["before.json"], "only 1 run given; pass at least two"),
         (&["before.json", "after.json", "--names", "a"], "1 names for 2 runs"),
-        (&["before.json", "after.json", "--names", "a", "a"], "`a` cannot name a run"),
+        (&["before.json", "after.json", "--names", "a", "a"], "`a` is not a valid run name"),
         (&["before.json", "after.json", "--steps", "3"], "1 step counts for 2 runs"),
         (&["before.json", "after.json", "--sheets", "nothing"], "requested (nothing)"),
         (&["before.json", "none.json"], "none.json"),

@@ -180,7 +180,7 @@ fn runs_that_cannot_be_aligned_are_errors_that_say_why() {
         (&["before.json", "none.json"], "none.json"),
         (&["before.json", "empty.json"], "empty.json"),
         (&["text.json", "before.json"], "text.json"),
-        (&["before.json", "after.json", "--names", "a", "a"], "`a` cannot name a run"),
+        (&["before.json", "after.json", "--names", "a", "a"], "`a` is not a valid run name"),
         (&["before.json", "after.json", "--capture_folder_b", "captures"], "captures"),
     ] {
         place.run(&[&["diff"], arguments].concat()).exits_with(2).with_error(&[expected]);

@@ -29,7 +29,7 @@ fn findings_are_printed_with_their_remedy() {
     let at = lines.iter().position(|line| line.starts_with("  W2  warning")).unwrap();
     let text = lines[at..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     let expected = "W2 warning 1 of 2 device events (10.00 µs, 50.0% of device time) were queued before the recording \
-                    began and have no launch in the file Synchronise the device";
+                    began and have no launch in the file Synchronize the device";
     assert!(text.starts_with(expected), "{text}");
 }
 
@@ -130,9 +130,9 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
         true
     };
     for (change, rules, text) in [
-        (half, vec!["L2", "L9"], "kernel times and busy time are too small"),
-        (overrun, vec!["C4"], "busy time is uncertain by as much"),
-        (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are left out"),
+        (half, vec!["L2", "L9"], "kernel times and busy time are too short"),
+        (overrun, vec!["C4"], "busy time is uncertain by that much"),
+        (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are skipped"),
     ] {
         let place = rocprof_place(change);
         let out = place.run("doctor run --json --fail-on never").exits_with(0).out;
@@ -172,7 +172,7 @@ fn a_kernel_that_overruns_the_next_one_counts_until_that_begins() {
     let (time, said) = busy(&wrong, &[]);
     assert_eq!(time, 0.13);
     assert!(
-        said.contains("overlap the next one on their queue by up to 890.000 µs, cut at its start: 1"),
+        said.contains("overlap the next one on their queue by up to 890.000 µs, truncated at its start: 1"),
         "{said}"
     );
     let (time, said) = busy(&wrong, &["--keep-overruns"]);
@@ -215,7 +215,7 @@ fn reports_have_the_findings_unless_they_are_to_be_those_of_tracelens() {
         assert!(!Sheets::parse(&report(&options)).has("recording"), "{options:?}");
     }
     let printed = report(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(printed.contains("kernel times of operators are too small (W2; sheet recording)"), "{printed}");
+    assert!(printed.contains("operator kernel times are too short (W2; sheet recording)"), "{printed}");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn corpus_a_second_trace_behind_the_first_makes_the_answer_partial() {
     let place = Workplace::with(first);
     place.put("noted.json", format!("{first}\nwritten by job 17\n"));
     place.put("both.json", &both);
-    let finding = "F10 warning a second trace seems to follow, of 68 events";
+    let finding = "F10 warning a second trace of 68 events seems to follow";
     place.run("doctor both.json").exits_with(0).with_summary(&[finding]);
     let answer = |file: &str| -> Value {
         serde_json::from_str(&place.run(&["doctor", file, "--json"]).exits_with(0).out).unwrap()

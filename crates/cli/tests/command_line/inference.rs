@@ -112,7 +112,7 @@ fn a_capture_gives_the_operators_of_replayed_graphs() {
     let without = sheets(&place, &[]);
     assert_eq!(rows(&without, "ops_summary", ["name", "Count"]), ["cudaGraphLaunch | 2"]);
     let outcome = place.run("inference trace.json").exits_with(0);
-    outcome.with_summary(&["2 graph launches are counted without the operators inside", "--capture_folder"]);
+    outcome.with_summary(&["2 graph launches are counted without their operators", "--capture_folder"]);
 
     std::fs::create_dir(place.path("captures")).unwrap();
     place.put("captures/bs_8.json", trace(&capture()));

@@ -140,7 +140,7 @@ fn more_files_than_are_read_get_a_tip() {
     }
     let outcome = place.run("report trace.json trace.json").exits_with(2);
     outcome.with_error(&[
-        "a report covers one of",
+        "a report covers a single recording",
         "report on each separately; `tracelens ranks` reports on several ranks of one job",
     ]);
     for subcommand in ["tree", "report", "split"] {

@@ -124,7 +124,7 @@ fn what_is_no_profile_of_a_device_is_told() {
     run("trace.json")
         .with_error(&["trace.json: is an event trace; expected an XPlane profile", "`tracelens report`"]);
     run(generated().to_str().unwrap()).with_error(&["expected an XPlane profile", "`tracelens report`"]);
-    run("text").with_error(&["text: not recognised", "plugins/profile/<time>/<host>.xplane.pb"]);
+    run("text").with_error(&["text: not recognized", "plugins/profile/<time>/<host>.xplane.pb"]);
     run("absent").with_error(&["absent: cannot be read"]);
     run(".").with_error(&["is a directory; pass a recording in it: ./trace.json"]);
     std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
@@ -206,10 +206,10 @@ fn a_profile_without_roofs_has_no_picture_and_a_reason() {
     place.put("plain.xplane.pb", profile(KERNELS));
     place.put("tpu.xplane.pb", bytes(1, [number(1, 2), bytes(2, "/device:TPU:0")].concat()));
     for (arguments, reason) in [
-        (&["host.xplane.pb"][..], "the recording names no GPU with known peaks"),
+        (&["host.xplane.pb"][..], "the recording does not name a GPU with known peaks"),
         (
             &["plain.xplane.pb", "--gpu_arch_platform=H100-SXM"],
-            "no operator has FLOPs and bytes under a peak",
+            "no operator has FLOPs, bytes and a known peak",
         ),
         (&["tpu.xplane.pb"], "for TPUs, see sheet roofline_model"),
     ] {

@@ -161,9 +161,9 @@ fn wrong_questions_are_answered_with_what_is_wrong() {
     for (line, part) in [
         ("matmul --m 1", "matmul"),
         ("gemm --m 1", "--k"),
-        ("conv --input 1,4,5 --filter 8,4,3,3", "the sizes do not fit: no convolution has"),
+        ("conv --input 1,4,5 --filter 8,4,3,3", "the sizes do not match: no convolution has"),
         ("conv --input 1,4,5,5 --filter 8,4,3,3 --stride 1,1,1", "stride has 3 numbers"),
-        ("binary --shape 4,8 --other-shape 3", "the sizes do not fit"),
+        ("binary --shape 4,8 --other-shape 3", "the sizes do not match"),
         ("sdpa --heads 4 --kv-heads 3 --q-len 1 --head-dim 8", "--kv-heads 3 does not divide"),
         ("sdpa --heads 4 --q-len 1 --head-dim 8 --dtype fp4", "only gemm supports fp4"),
         ("reduce --shape 4,8 --dim 2", "--shape has no dimension 2"),

@@ -119,7 +119,7 @@ fn a_picture_shows_how_late_each_rank_was_in_each_step() {
     place
         .run(&parity)
         .exits_with(0)
-        .with_summary(&["--step_svg writes nothing: TraceLens' figures have no steps"]);
+        .with_summary(&["--step_svg writes nothing: TraceLens-compatible figures have no steps"]);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn the_program_takes_the_place_of_the_report_of_tracelens() {
     assert_eq!(place.files("sheets"), names.map(|name| format!("{name}.csv")));
     run(&["--trace_pattern", "job/rank_trace.json", "--world_size", "4"])
         .exits_with(2)
-        .with_error(&["is not a pattern", "exactly one *"]);
+        .with_error(&["is not a path pattern", "exactly one *"]);
     run(&["--trace_dir", "job", "--world_size", "5"])
         .exits_with(2)
         .with_error(&["rank4_trace.json", "no such file"]);
@@ -297,10 +297,10 @@ fn what_is_odd_is_said_and_ends_no_run() {
     outcome.with_summary(&[
         "3 of 4 ranks",
         "1 of 4 ranks have no recording (3)",
-        "rank 1: its recording is cut off or damaged",
-        "rank7_trace.json: left out: its job has 128 ranks, that of the others 4",
-        "rank8_trace.json: not recognised",
-        "a recording of the job is left out: ",
+        "rank 1: its recording is truncated or damaged",
+        "rank7_trace.json: omitted: its job has 128 ranks, the others' 4",
+        "rank8_trace.json: not recognized",
+        "a recording of the job is omitted: ",
     ]);
 }
 
@@ -318,7 +318,7 @@ fn nothing_to_report_on_is_said() {
     place
         .run("ranks trace.json")
         .exits_with(2)
-        .with_error(&["none of 1 recordings can be used", "not recognised"]);
+        .with_error(&["none of 1 recordings can be used", "not recognized"]);
     fs::create_dir(place.path("empty")).unwrap();
     place.run("ranks empty").exits_with(2).with_error(&["has no rank tables", "tracelens ranks collect"]);
     fs::create_dir_all(place.path("old/rank-00000")).unwrap();
@@ -354,7 +354,7 @@ fn a_recording_that_is_named_twice_is_no_second_rank() {
 fn the_same_rank_of_another_job_is_left_out() {
     let place = job();
     place.put("job/other.json", rank(1, 128));
-    let expected = ["4 of 4 ranks", "other.json: left out: its job has 128 ranks, that of the others 4"];
+    let expected = ["4 of 4 ranks", "other.json: omitted: its job has 128 ranks, the others' 4"];
     place.run("ranks --trace_dir job").exits_with(0).with_summary(&expected);
     // The second one of a rank names its job, whichever is read first.
     let (other, own) = ("job/other.json", "job/rank*_trace.json");
@@ -425,7 +425,7 @@ fn corpus_a_process_that_is_no_rank_is_set_aside_with_a_notice() {
             fs::copy(&file, place.path(&format!("job/{name}"))).unwrap();
         }
     }
-    let set_aside = "async_llm.1784112003.pt.trace.json.gz: left out, not a rank of the job";
+    let set_aside = "async_llm.1784112003.pt.trace.json.gz: omitted, not a rank of the job";
     place.run("ranks --trace_dir job").exits_with(0).with_summary(&[
         "2 of 2 ranks on 1 host",
         "by 50.00 µs an engine step",

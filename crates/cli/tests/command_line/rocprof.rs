@@ -581,7 +581,7 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
     place
         .run("rocprof p_results.json")
         .exits_with(0)
-        .with_summary(&["GPU 0 span", "warning: the file ends early"]);
+        .with_summary(&["GPU 0 span", "warning: the file is truncated"]);
     let mut zip = GzEncoder::new(Vec::new(), Compression::default());
     zip.write_all(&whole).unwrap();
     let zipped = zip.finish().unwrap();

@@ -40,8 +40,10 @@ fn without_an_architecture_there_are_no_rooflines() {
     assert!(!outcome.out.contains("roofline of"), "{outcome:#?}");
     // Without shapes there would be none on any device.
     assert!(!outcome.out.contains("no rooflines"), "{outcome:#?}");
-    outcome
-        .with_summary(&["--roofline_svg writes nothing: the recording names no GPU", "--gpu_arch_platform"]);
+    outcome.with_summary(&[
+        "--roofline_svg writes nothing: the recording does not name a GPU",
+        "--gpu_arch_platform",
+    ]);
     assert_eq!(place.files("."), ["trace.json"]);
 }
 
@@ -267,7 +269,10 @@ fn a_picture_that_is_not_made_is_an_error_where_nothing_else_would_say_so() {
     let arguments = ["report", "trace.json", "--roofline_svg", "r.svg", "--output_json_path", "r.json"];
     let quiet = place.run(&[&arguments[..], &["--quiet"]].concat()).exits_with(2);
     assert_eq!(quiet.out, "");
-    quiet.with_error(&["--roofline_svg writes nothing: the recording names no GPU", "--gpu_arch_platform"]);
+    quiet.with_error(&[
+        "--roofline_svg writes nothing: the recording does not name a GPU",
+        "--gpu_arch_platform",
+    ]);
     // What could be made is there.
     assert_eq!(place.files("."), ["r.json", "trace.json"]);
     place.run(&arguments).exits_with(0);

@@ -422,11 +422,11 @@ pub enum PhaseNotice {
         prompts_percent: f64,
     },
     /// A method that looks at calls one by one leaves a part of the device time undecided.
-    #[error("{method} finds no phase for {percent:.1}% of the operators' device time, which is Unknown")]
+    #[error("{method} finds no phase for {percent:.1}% of operator device time, shown as Unknown")]
     #[diagnostic(
         code("phases/undecided"),
         severity(Warning),
-        help("use the method hybrid, which looks at whole steps")
+        help("use method hybrid, which classifies by step")
     )]
     Undecided {
         /// The method.
@@ -440,7 +440,8 @@ pub enum PhaseNotice {
     DeviceOnly,
     /// The phases are those of TraceLens.
     #[error(
-        "phases come from TraceLens' method {method}, for comparison only: it goes by parts of operator names, and Mixed also means undecided"
+        "phases come from TraceLens' method {method}, for comparison only: it matches parts of operator \
+         names, and Mixed also means undecided"
     )]
     #[diagnostic(code("phases/trace-lens"), severity(Warning))]
     TraceLens {

@@ -17,7 +17,7 @@ pub enum SplitError {
         IngestError,
     ),
     /// The trace is not what it was when the steps were found.
-    #[error("{path}: changed during reading", path = .path.display())]
+    #[error("{path}: changed while being read", path = .path.display())]
     #[diagnostic(code("split/changed"), help("split it once it is completely written"))]
     Changed {
         /// The trace.

@@ -257,7 +257,7 @@
       finding.reasons.map((reason) => el("p", { class: "reason" }, reason)),
       finding.alternatives.length ? el("details", {}, el("summary", {}, "other explanations of the same time"),
         el("ul", {}, finding.alternatives.map((other) => el("li", {}, other)))) : null,
-      finding.doubts.map((doubt) => el("p", { class: "doubt" }, `in doubt: ${doubt}`)),
+      finding.doubts.map((doubt) => el("p", { class: "doubt" }, `uncertain: ${doubt}`)),
       finding.remedy ? el("div", { class: "remedy" }, finding.remedy) : null,
       el("div", { class: "rule" }, [finding.rule, finding.confidence && `confidence: ${finding.confidence}`].filter(Boolean).join(" · "))))));
   }

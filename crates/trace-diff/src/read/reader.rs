@@ -25,7 +25,7 @@ pub enum ReadError {
     },
     /// A CSV file is damaged.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("read-report/csv"), help("write the report again"))]
+    #[diagnostic(code("read-report/csv"), help("recreate the report"))]
     Csv {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum ReadError {
     },
     /// A workbook is damaged, or is none.
     #[error("{path}: is not a readable workbook: {detail}", path = .path.display())]
-    #[diagnostic(code("read-report/workbook"), help("write the report again"))]
+    #[diagnostic(code("read-report/workbook"), help("recreate the report"))]
     Workbook {
         /// The file.
         path: PathBuf,

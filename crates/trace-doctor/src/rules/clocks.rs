@@ -188,7 +188,7 @@ pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
         grouped(overruns.events.len() as u128),
         counted(facts.device.len(), "device event", "device events"),
         duration(facts.microseconds(excess)),
-        if overruns.kept { "" } else { "; they are cut off there" },
+        if overruns.kept { "" } else { "; they are truncated there" },
     );
     Verdict::Fires(Found {
         of: Some(facts.device.len() as u64),

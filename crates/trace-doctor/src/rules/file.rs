@@ -68,15 +68,15 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
     let base = facts.trace.facts().base_time_nanoseconds.filter(|&base| base != 0).map(i128::from);
     let seems = match base {
         Some(base) if is_of_our_time(base + read) => None,
-        Some(_) if is_of_our_time(as_nanoseconds) => Some("times seem to be nanoseconds"),
+        Some(_) if is_of_our_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
         Some(base) if is_of_our_time(1000 * base + read) => {
-            Some("baseTimeNanoseconds seems to be microseconds")
+            Some("baseTimeNanoseconds seems to be in microseconds")
         }
         Some(_) if is_of_our_time(read) => {
             Some("times seem to be absolute although the file names a base, which was added twice")
         }
         None if is_of_our_time(read) || as_nanoseconds < LEAST_ABSOLUTE => None,
-        None if is_of_our_time(as_nanoseconds) => Some("times seem to be nanoseconds"),
+        None if is_of_our_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
         Some(_) | None => None,
     };
     let found = seems.map(|seems| {
@@ -113,9 +113,9 @@ pub(super) fn whole_microseconds(facts: &Facts<'_>) -> Verdict {
                 .filter(|&event| facts.events.duration(event) < facts.in_trace_units(10)),
         );
         let text = match short.count {
-            0 => "times are whole microseconds".to_owned(),
+            0 => "times are in whole microseconds".to_owned(),
             _ => format!(
-                "times are whole microseconds: {} of {} under 10 µs are inexact",
+                "times are in whole microseconds: {} of {} under 10 µs are inexact",
                 grouped(short.count.into()),
                 counted(facts.device.len(), "device event", "device events"),
             ),
@@ -365,7 +365,7 @@ mod tests {
             assert_eq!(seen(base, at), None, "{base:?} {at}");
         }
         for (base, at, says) in [
-            (Some(NOW as i64), 12.0, "baseTimeNanoseconds seems to be microseconds"),
+            (Some(NOW as i64), 12.0, "baseTimeNanoseconds seems to be in microseconds"),
             (Some(base), NOW * 1.5, "times seem to be absolute"),
         ] {
             let (severity, text) = seen(base, at).unwrap();

@@ -17,7 +17,7 @@ pub(super) fn drawing_lanes(facts: &Facts<'_>) -> Verdict {
     let other = Tally::of(events, facts.device.iter().copied().filter(is_lane));
     let found = (other.count > 0).then(|| {
         let text = format!(
-            "{} of {} are on drawing lanes instead of stream rows",
+            "{} of {} are on viewer lanes instead of stream rows",
             grouped(other.count.into()),
             counted(facts.device.len(), "device event", "device events")
         );
@@ -115,7 +115,7 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
     let short_lived = uses.values().filter(|&&uses| uses < FEW_EVENTS).count();
     let found = if handles.count > 0 {
         let text = format!(
-            "{} on streams named by a handle",
+            "{} on streams identified by a handle",
             counted(handles.count as usize, "device event is", "device events are")
         );
         Some(Found { time: None, ..Found::tally(Severity::Info, &handles, text) })
@@ -172,7 +172,7 @@ pub(super) fn shared_by_operators(facts: &Facts<'_>) -> Verdict {
 pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
     const FEW: u64 = 2;
     if facts.device.is_empty() {
-        return Verdict::NotExamined("there are no device events to link");
+        return Verdict::NotExamined("no device events to link");
     }
     let events = facts.events;
     let (of_operators, of_annotations) = (&facts.census.operator_ids, &facts.census.annotation_ids);

@@ -173,7 +173,8 @@ pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
         false => (
             Severity::Note,
             format!(
-                "{share} have no launch in the file, nor does any event of their names: the calls were not recorded"
+                "{share} have no launch in the file, nor does any event with their names: the calls were \
+                 not recorded"
             ),
         ),
     };
@@ -207,7 +208,7 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
     let Some(NumberGaps { missing, of }) = facts.trace.facts().dispatch_gaps else {
-        return Verdict::NotExamined("dispatches are not numbered, or not all of them were to be recorded");
+        return Verdict::NotExamined("dispatches are not numbered, or were recorded selectively");
     };
     if missing <= work_without_times(facts) {
         return Verdict::Sound { guarded: missing };

@@ -61,7 +61,8 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "F1",
         looks_for: "a truncated or damaged file",
-        remedy: "Export or copy the recording again. Until then the report covers the part before the damage.",
+        remedy: "Export or copy the recording again. Until then the report covers only the part before the \
+        damage.",
         harm: Harm::Unreliable(&[Figure::Everything]),
         consequence: Some("the figures cover only the part that was read"),
         elsewhere: &[Elsewhere {
@@ -85,7 +86,7 @@ pub static RULES: [Rule; 55] = [
         looks_for: "times not in microseconds, or on another base",
         remedy: "Write `ts` and `dur` in microseconds and `baseTimeNanoseconds` in nanoseconds.",
         harm: Harm::Unreliable(&[Figure::EveryTime]),
-        consequence: Some("no time can be trusted"),
+        consequence: Some("times are unreliable"),
         elsewhere: &[],
         examine: file::other_unit,
     },
@@ -133,7 +134,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "F7",
         looks_for: "duplicate device events",
-        remedy: "If the file was merged from overlapping recordings, report each one alone.",
+        remedy: "If the file was merged from overlapping recordings, report each one separately.",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: Some("sums of kernel times count them twice"),
         elsewhere: &[],
@@ -142,7 +143,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "F8",
         looks_for: "several processes in one file",
-        remedy: "Report each process's recording alone.",
+        remedy: "Report each process's recording separately.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be attributed to another process's operators"),
         elsewhere: &[],
@@ -160,7 +161,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "F10",
         looks_for: "a second trace after the first",
-        remedy: "Write one file per process. Report the traces one by one.",
+        remedy: "Write one file per process. Report the traces separately.",
         harm: Harm::Missing(&[Figure::Everything]),
         consequence: Some("the figures cover only the first trace"),
         elsewhere: &[],
@@ -205,7 +206,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "R5",
-        looks_for: "nothing but Python frames",
+        looks_for: "only Python frames",
         remedy: "Add ProfilerActivity.CPU and ProfilerActivity.CUDA to the activities.",
         harm: Harm::Missing(&[Figure::AllButFrames]),
         consequence: None,
@@ -233,7 +234,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R8",
         looks_for: "a file without the GPU's name",
-        remedy: "Name the GPU when you make the report.",
+        remedy: "Specify the GPU for the report.",
         harm: Harm::Missing(&[Figure::Rooflines]),
         consequence: None,
         elsewhere: &[],
@@ -241,7 +242,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "R9",
-        looks_for: "device work without synchronisation events",
+        looks_for: "device work without synchronization events",
         remedy: "Record with enable_cuda_sync_events=True to see which stream waits for which.",
         harm: Harm::Unreliable(&[Figure::CriticalPath]),
         consequence: None,
@@ -260,7 +261,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R11",
         looks_for: "communication without a rank",
-        remedy: "Put each rank into its file name, so that job reports can tell the files apart.",
+        remedy: "Put each rank into its file name, so that job reports can distinguish the files.",
         harm: Harm::Unreliable(&[Figure::TablesOfRanks]),
         consequence: None,
         elsewhere: &[],
@@ -287,32 +288,33 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "W2",
         looks_for: "device events queued before the recording began",
-        remedy: "Synchronise the device (torch.cuda.synchronize()) before the recording starts.",
+        remedy: "Synchronize the device (torch.cuda.synchronize()) before the recording starts.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times of operators are too small"),
+        consequence: Some("operator kernel times are too short"),
         elsewhere: &[],
         examine: window::queued_before,
     },
     Rule {
         id: "W3",
         looks_for: "launches at the start or end without device events",
-        remedy: "Run a warm-up step before the recording and synchronise at its end (pytorch #192021).",
+        remedy: "Run a warm-up step before the recording and synchronize at its end (pytorch #192021).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times of operators are too small"),
+        consequence: Some("operator kernel times are too short"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
                 remedy: Some(
-                    "Synchronise the device before the recorded range ends (cudaProfilerStop, --duration).",
+                    "Synchronize the device before the recorded range ends (cudaProfilerStop, --duration).",
                 ),
-                consequence: Some("kernel times and busy time are too small"),
+                consequence: Some("kernel times and busy time are too short"),
             },
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
                 remedy: Some(
-                    "Synchronise the device (hipDeviceSynchronize) before the program or the recorded period ends.",
+                    "Synchronize the device (hipDeviceSynchronize) before the program or the recorded \
+                     period ends.",
                 ),
-                consequence: Some("kernel times and busy time are too small"),
+                consequence: Some("kernel times and busy time are too short"),
             },
         ],
         examine: window::device_records_shorter,
@@ -320,7 +322,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "W4",
         looks_for: "device work after the last step",
-        remedy: "Synchronise the device at the end of the step where step times matter.",
+        remedy: "Synchronize the device at the end of each step if step times matter.",
         harm: Harm::Unreliable(&[Figure::StepTimes]),
         consequence: None,
         elsewhere: &[],
@@ -328,8 +330,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W5",
-        looks_for: "a warm-up step, or steps cut off by the recording",
-        remedy: "Leave these steps out: report the steady iterations.",
+        looks_for: "a warm-up step, or steps truncated by the recording",
+        remedy: "Exclude these steps: report steady iterations only.",
         harm: Harm::Unreliable(&[Figure::MeansOverSteps]),
         consequence: None,
         elsewhere: &[],
@@ -346,7 +348,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "W7",
-        looks_for: "steps between two cycles of the profiler",
+        looks_for: "steps between two profiler cycles",
         remedy: "Nothing to do: the time between cycles counts as not recorded.",
         harm: Harm::None,
         consequence: None,
@@ -372,19 +374,19 @@ pub static RULES: [Rule; 55] = [
         looks_for: "launches in the middle without device events",
         remedy: "Enlarge CUPTI's buffers or record fewer steps.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times of operators are too small"),
+        consequence: Some("operator kernel times are too short"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
                 remedy: Some("Record a shorter run, or flush more often with --cuda-flush-interval."),
-                consequence: Some("kernel times and busy time are too small"),
+                consequence: Some("kernel times and busy time are too short"),
             },
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
                 remedy: Some(
                     "Record a shorter run with a newer ROCm: rocprofv3 lost dispatches (rocprofiler-sdk #137).",
                 ),
-                consequence: Some("kernel times and busy time are too small"),
+                consequence: Some("kernel times and busy time are too short"),
             },
         ],
         examine: loss::dropped_device_events,
@@ -394,7 +396,7 @@ pub static RULES: [Rule; 55] = [
         looks_for: "device events without a launch call",
         remedy: "Record with larger buffers; driver API calls need a recorder that records them.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times of operators are too small"),
+        consequence: Some("operator kernel times are too short"),
         elsewhere: &[],
         examine: loss::missing_calls,
     },
@@ -412,16 +414,16 @@ pub static RULES: [Rule; 55] = [
         looks_for: "gaps in ROCm's correlation ids",
         remedy: "Record fewer steps: the recorder lost records.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times of operators are too small"),
+        consequence: Some("operator kernel times are too short"),
         elsewhere: &[],
         examine: loss::gaps_in_ids,
     },
     Rule {
         id: "L6",
         looks_for: "some device events without a correlation id",
-        remedy: "Update ROCm: its recorder leaves out the id of some kernels (roctracer #100).",
+        remedy: "Update ROCm: its recorder omits the id of some kernels (roctracer #100).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times of operators are too small"),
+        consequence: Some("operator kernel times are too short"),
         elsewhere: &[],
         examine: loss::without_correlation,
     },
@@ -437,23 +439,22 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "L8",
         looks_for: "graph replays without device events",
-        remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it leaves out \
-                 graph kernels.",
+        remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it \
+        omits graph kernels.",
         harm: Harm::Unreliable(FIGURES_OF_ABSENCE),
-        consequence: Some("the device may have been busy where no event is recorded"),
+        consequence: Some("the device may have been busy while it appears idle"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
                 remedy: Some("Record with --cuda-graph-trace=node."),
                 consequence: Some(
-                    "the device may have been busy where no event is recorded; record with --cuda-graph-trace=node",
+                    "the device may have been busy while it appears idle; record with \
+                     --cuda-graph-trace=node",
                 ),
             },
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
-                remedy: Some(
-                    "Record with a newer ROCm, or without graphs: rocprofv3 leaves out graph kernels.",
-                ),
+                remedy: Some("Record with a newer ROCm, or without graphs: rocprofv3 omits graph kernels."),
                 consequence: None,
             },
         ],
@@ -464,7 +465,7 @@ pub static RULES: [Rule; 55] = [
         looks_for: "gaps in dispatch numbers",
         remedy: "Record a shorter run with a newer ROCm, and without pauses: rocprofv3 numbers dispatches without gaps.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
-        consequence: Some("kernel times and busy time are too small"),
+        consequence: Some("kernel times and busy time are too short"),
         elsewhere: &[Elsewhere { recorders: &[RecordingKind::Rocprof], remedy: None, consequence: None }],
         examine: loss::gaps_in_dispatches,
     },
@@ -489,7 +490,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "C3",
         looks_for: "drift between device and host clocks",
-        remedy: "Compare queue times and launch delays only within short stretches of this recording.",
+        remedy: "Compare queue times and launch delays only within short intervals of this recording.",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
         elsewhere: &[],
@@ -505,7 +506,7 @@ pub static RULES: [Rule; 55] = [
             Figure::SumsOfDeviceTime,
             Figure::CriticalPath,
         ]),
-        consequence: Some("busy time is uncertain by as much"),
+        consequence: Some("busy time is uncertain by that much"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
@@ -568,7 +569,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "I1",
         looks_for: "correlation ids shared by several calls",
-        remedy: "If the file was merged from several recordings, report each one alone.",
+        remedy: "If the file was merged from several recordings, report each one separately.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: Some("kernels may be attributed to the wrong operator"),
         elsewhere: &[],
@@ -577,7 +578,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "I2",
         looks_for: "External ids shared by several operators",
-        remedy: "If the file was merged from several recordings, report each one alone.",
+        remedy: "If the file was merged from several recordings, report each one separately.",
         harm: Harm::Unreliable(FIGURES_BY_LAUNCH),
         consequence: None,
         elsewhere: &[],
@@ -586,7 +587,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "I3",
         looks_for: "External ids that match no operator",
-        remedy: "Nothing to do where correlation ids link; recorders up to early 2024 write such ids.",
+        remedy: "Nothing to do if correlation ids link; recorders up to early 2024 write such ids.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],
@@ -621,8 +622,8 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "N2",
-        looks_for: "kernels that are metrics",
-        remedy: "Leave kernels named `metrics: …` out of sums: they repeat other kernels (XPU).",
+        looks_for: "metrics recorded as kernels",
+        remedy: "Exclude kernels named `metrics: …` from sums: they repeat other kernels (XPU).",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
         consequence: None,
         elsewhere: &[],
@@ -630,7 +631,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "P1",
-        looks_for: "a file format that cuts off device times and lacks facts",
+        looks_for: "a file format that truncates device times and lacks details",
         remedy: "Export JSON if allocations, copy directions or exact kernel ends matter.",
         harm: Harm::Missing(&[
             Figure::MemorySummary,

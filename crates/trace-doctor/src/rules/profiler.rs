@@ -61,7 +61,7 @@ pub(super) fn metric_kernels(facts: &Facts<'_>) -> Verdict {
     let found = (metrics.count > 0).then(|| {
         let text = format!(
             "{} metrics of other kernels ({})",
-            counted(metrics.count as usize, "kernel stands for", "kernels stand for"),
+            counted(metrics.count as usize, "kernel represents", "kernels represent"),
             duration(facts.microseconds(metrics.time))
         );
         Found::tally(Severity::Info, metrics, text)

@@ -38,7 +38,7 @@ pub(super) fn no_stacks(facts: &Facts<'_>) -> Verdict {
     let fires = census.operators.count > 0 && census.python_frames == 0;
     let text = match facts.events.arguments().call_stack.is_empty() {
         true => "Python stacks were not recorded",
-        false => "Python stacks were recorded as operator texts, which do not name modules",
+        false => "Python stacks were recorded only as operator text, without modules",
     };
     when(fires, Severity::Note, census.operators.count, text)
 }
@@ -46,7 +46,7 @@ pub(super) fn no_stacks(facts: &Facts<'_>) -> Verdict {
 pub(super) fn only_frames(facts: &Facts<'_>) -> Verdict {
     let census = &facts.census;
     let fires = census.python_frames > 0 && census.operators.count == 0 && facts.device.is_empty();
-    when(fires, Severity::Warning, census.python_frames, "only Python frames are in the file")
+    when(fires, Severity::Warning, census.python_frames, "the file has only Python frames")
 }
 
 pub(super) fn no_external_ids(facts: &Facts<'_>) -> Verdict {
@@ -66,7 +66,8 @@ pub(super) fn no_allocations(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn cut_device_times(facts: &Facts<'_>) -> Verdict {
     let fires = !facts.device.is_empty() && !facts.trace.facts().recorder.uncut_device_times;
-    let text = "device events that ran into the next one on their row are cut off there; a .pftrace lacks versions, \
+    let text = "device events that overlap the next one on their row are truncated there; a .pftrace lacks \
+    versions, \
                 devices, allocations and copy directions";
     when(fires, Severity::Note, device_events(facts), text)
 }
@@ -162,7 +163,7 @@ mod tests {
         let mut noted = Recording::new();
         let call_stack = Some(noted.builder.intern("main.py(1): <module>"));
         noted.host("cpu_op", "a", (0.0, 1.0), EventArguments { call_stack, ..EventArguments::default() });
-        assert!(noted.diagnosis().find("R4").unwrap().text.contains("as operator texts"));
+        assert!(noted.diagnosis().find("R4").unwrap().text.contains("as operator text"));
         let with_frame = |operators: i64| {
             let mut recording = Recording::new();
             recording.launches(1, operators);

@@ -108,7 +108,7 @@ pub(super) fn between_cycles(facts: &Facts<'_>) -> Verdict {
         let steps: u64 = gaps.iter().map(|&(_, steps)| steps).sum();
         let time: i64 = gaps.iter().map(|(gap, _)| gap.length()).sum();
         let text = format!(
-            "{} not recorded between two cycles of the profiler ({})",
+            "{} not recorded between two profiler cycles ({})",
             counted(steps as usize, "step was", "steps were"),
             duration(facts.microseconds(time)),
         );
@@ -138,7 +138,7 @@ pub(super) fn odd_steps(facts: &Facts<'_>) -> Verdict {
         if length(step) * 2 < median {
             odd.push((
                 *step,
-                format!("the {which} step is cut off: {} times the median", ratio(step, median)),
+                format!("the {which} step is truncated: {} times the median", ratio(step, median)),
             ));
         }
     }

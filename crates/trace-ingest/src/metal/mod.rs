@@ -34,7 +34,7 @@ pub fn read_ops(paths: &[PathBuf], options: &ReadOptions<'_>) -> Result<OpsTable
     let mut joined = Joined::default();
     for path in paths {
         let source = source::open(path, options)?;
-        // Of a table that is not recognised the header says more.
+        // Of a table that is not recognized the header says more.
         if let Err(error @ IngestError::OtherKind { .. }) =
             detect(&[RecordingKind::TenstorrentOps], path, &source.head, options)
         {

@@ -199,7 +199,7 @@ pub struct Dim {
 #[non_exhaustive]
 pub enum OpsWarning {
     /// Rows that could not be read were left out.
-    #[error("{path}: unreadable rows left out: {count} (first: line {first_line}: {detail})", path = .path.display())]
+    #[error("{path}: unreadable rows skipped: {count} (first: line {first_line}: {detail})", path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/malformed-rows"), severity(Warning))]
     MalformedRows {
         /// Which file.

@@ -128,7 +128,7 @@ fn not_a_number_and_infinity_are_no_times_but_break_nothing() {
     assert_eq!(trace.events().uid(EventId(0)), 1);
     let warnings = warnings(&trace);
     assert!(
-        warnings[0].contains("events without a readable time (ts), left out: 1 (first: event 0)"),
+        warnings[0].contains("events without a readable time (ts), skipped: 1 (first: event 0)"),
         "{warnings:?}"
     );
     assert!(
@@ -144,7 +144,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     text[at + 1] = 0xff;
     let trace = read_ok(text);
     assert_eq!(names(&trace), ["\u{fffd}"]);
-    assert!(warnings(&trace)[0].contains("texts with invalid UTF-8"), "{:?}", warnings(&trace));
+    assert!(warnings(&trace)[0].contains("strings with invalid UTF-8"), "{:?}", warnings(&trace));
 }
 
 #[test]
@@ -170,13 +170,13 @@ fn missing_fields_are_counted_by_kind() {
     assert_eq!(trace.entries(), 8);
     assert_eq!(trace.events().duration(EventId(2)), 0);
     let expected = [
-        "events without a readable time (ts), left out: 1 (first: event 0)",
+        "events without a readable time (ts), skipped: 1 (first: event 0)",
         "events without a readable duration (dur), set to zero: 1 (first: event 1)",
         "negative durations, set to zero: 1 (first: event 3)",
         "events without a name: 1 (first: event 2)",
         "events without a readable phase (ph) skipped: 1",
         "unused counter samples (ph C) skipped: 1",
-        "unused metadata events of unknown kind or without a process left out: 2",
+        "unused metadata events of unknown kind or without a process skipped: 2",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -213,7 +213,7 @@ fn begin_and_end_events_become_spans() {
     assert_eq!(trace.events().phase(EventId(3)), Phase::Instant);
     let expected = [
         "spans without an end (B without E), extended to the end of their track: 1 (first: event 2)",
-        "span ends without a begin (E without B), left out: 1 (first: event 5)",
+        "span ends without a begin (E without B), skipped: 1 (first: event 5)",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -247,7 +247,7 @@ fn malformed_events_are_skipped_counted_and_located() {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         let position = format!("first at byte {}", text.find(broken).unwrap());
         assert!(
-            warnings[0].contains("malformed events left out: 1") && warnings[0].contains(&position),
+            warnings[0].contains("malformed events skipped: 1") && warnings[0].contains(&position),
             "{warnings:?}"
         );
         assert_eq!(trace.facts().trace_name.as_deref(), Some("t"), "{broken}");

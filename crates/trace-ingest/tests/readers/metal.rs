@@ -179,10 +179,7 @@ fn ids_count_records_and_not_lines() {
 fn malformed_rows_are_counted_and_the_others_keep_their_ids() {
     let table = table("", &["A,x,1,0,", "B,x,2", "C,x,3,0,", "D,x,4,0,,,", "E,x,5,0,"]);
     assert_eq!((names(&table), ids(&table)), (vec!["A", "C", "E"], vec![2, 4, 6]));
-    assert_eq!(
-        warnings(&table),
-        ["0.csv: unreadable rows left out: 2 (first: line 3: 3 fields, expected 5)"]
-    );
+    assert_eq!(warnings(&table), ["0.csv: unreadable rows skipped: 2 (first: line 3: 3 fields, expected 5)"]);
     assert_eq!(table.files[0].rows, 0..3);
 }
 
@@ -307,7 +304,7 @@ fn compressed_files_are_read_and_damage_is_told() {
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     let cut = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     assert!(cut.rows.len() > 5_000 && cut.rows.len() < 15_000, "{}", cut.rows.len());
-    assert!(warnings(&cut)[0].contains("ends early; all rows before were read"), "{:?}", cut.warnings);
+    assert!(warnings(&cut)[0].contains("is truncated; all rows before were read"), "{:?}", cut.warnings);
 }
 
 #[test]

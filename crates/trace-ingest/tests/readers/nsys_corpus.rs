@@ -434,7 +434,10 @@ fn an_export_of_the_corpus_in_which_each_process_sees_one_gpu_has_those_of_the_m
     let trace = trace.expect("a trace");
     assert_eq!(rows(&trace), rows(&whole));
     assert!(
-        trace.warnings().iter().any(|warning| warning.to_string().contains("renumbered as on the machine")),
+        trace
+            .warnings()
+            .iter()
+            .any(|warning| warning.to_string().contains("renumbered to match the machine")),
         "{:?}",
         trace.warnings()
     );

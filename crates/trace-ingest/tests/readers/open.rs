@@ -173,7 +173,7 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
         fs::write(&path, content).unwrap();
         let message = error(&path).to_string();
         for part in [
-            "file: not recognised",
+            "file: not recognized",
             found,
             "an event trace",
             "an XPlane profile",

@@ -283,7 +283,7 @@ fn missing_kinds_and_names_of_stats_are_counted() {
         [
             "negative durations, set to zero: 1 (first: event 1)",
             "events without a name: 2 (first: event 1)",
-            "unnamed arguments left out: 2",
+            "unnamed arguments skipped: 2",
         ]
     );
 }
@@ -298,7 +298,7 @@ fn unknown_fields_are_skipped_and_bad_text_is_replaced() {
     bytes.extend([0xa2, 0x06, 3, 1, 2, 3, 0x98, 0x06, 5]); // fields 100 and 99
     let profile = profile_from_bytes(Path::new("x"), bytes).unwrap();
     assert_eq!(names(&profile), ["f\u{fffd}"]);
-    assert_eq!(warnings(&profile), ["texts with invalid UTF-8, replaced with U+FFFD: 1"]);
+    assert_eq!(warnings(&profile), ["strings with invalid UTF-8, replaced with U+FFFD: 1"]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub enum EditError {
     #[error("{0} and {1} have different parents")]
     OtherParent(EventLabel, EventLabel),
     /// The event is no inserted operator.
-    #[error("{0} was recorded; only inserted operators can be charged with their subtree")]
+    #[error("{0} was recorded; only inserted operators can own their subtree's launches")]
     NotInserted(EventLabel),
     /// One event was given as forward and as backward.
     #[error("{0} cannot be its own backward")]

@@ -130,7 +130,7 @@ fn an_operator_charged_with_its_subtree_launches_what_operators_inside_it_launch
     let refused = tree.edit().charge_with_subtree(op).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "event 0 (moe) was recorded; only inserted operators can be charged with their subtree"
+        "event 0 (moe) was recorded; only inserted operators can own their subtree's launches"
     );
     assert_eq!(launchers(&tree), ["wrap", "part"]);
 }

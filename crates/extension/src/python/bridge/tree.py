@@ -331,7 +331,8 @@ class Tree:
         operator = self._current(operator)
         uid = operator["UID"]
         if uid < self._count and self._columns.kind[uid] != INSERTED:
-            raise Fail("%s was recorded; only inserted operators can be charged with their subtree" % self._label(operator))
+            label = self._label(operator)
+            raise Fail("%s was recorded; only inserted operators can own their subtree's launches" % label)
         self._charged.append(("charge", uid))
 
     def link_backward(self, forward, backward):

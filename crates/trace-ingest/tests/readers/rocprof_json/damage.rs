@@ -45,7 +45,7 @@ fn a_cut_file_keeps_every_complete_record() {
         assert_eq!(malformed(&profile, "kernel_dispatch"), 0, "{length}");
     }
     let profile = read_ok(&text[..end - 10]);
-    assert!(warnings(&profile)[0].contains("the file ends early"), "{:?}", warnings(&profile));
+    assert!(warnings(&profile)[0].contains("the file is truncated"), "{:?}", warnings(&profile));
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn rare_records_are_read() {
     let sample = &profile.samples[0];
     assert_eq!((sample.time.0, sample.dispatch_id, sample.code_object, sample.offset), (44, 6, 3, 128));
     assert_eq!(profile.text(sample.instruction), "v_add");
-    assert_eq!(warnings(&profile), ["unused records of kfd_events left out: 2"]);
+    assert_eq!(warnings(&profile), ["unused records of kfd_events skipped: 2"]);
 }
 
 #[test]
@@ -213,6 +213,6 @@ fn undescribed_agents_and_invalid_text_are_counted() {
     assert_eq!(profile.agents[1].label, "6");
     assert_eq!(
         warnings(&profile),
-        ["records of agents without a description: 1", "texts with invalid UTF-8, replaced with U+FFFD: 1",]
+        ["records of agents without a description: 1", "strings with invalid UTF-8, replaced with U+FFFD: 1",]
     );
 }
