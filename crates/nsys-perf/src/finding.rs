@@ -66,8 +66,7 @@ impl fmt::Display for NsysFinding {
             NsysFinding::PageableCopies { count, time } => write!(
                 f,
                 "{count} asynchronous copies from or to pageable memory blocked the host for {:.3} ms: pin \
-                 the memory (sheet \
-                 sync_summary)",
+                 the memory (sheet sync_summary)",
                 time as f64 / 1e6
             ),
         }

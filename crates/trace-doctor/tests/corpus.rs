@@ -70,9 +70,9 @@ fn doubts_are_about_the_worst_finding() {
     let Some(path) = corpus("pytorch/mi300-qwen1.5-0.5b/trace.json.gz") else { return };
     assert_eq!(
         diagnosis(&path).doubts().unwrap(),
-        "recording: 463 of 1,517 device events (13.32 ms, 30.9% of device time) were queued before the recording \
-         began and have no launch in the file: operator kernel times are too short (W2; also C2; sheet \
-         recording)"
+        "recording: 463 of 1,517 device events (13.32 ms, 30.9% of device time) were queued before the \
+         recording began and have no launch in the file: operator kernel times are too short (W2; also C2; \
+         sheet recording)"
     );
     let Some(path) = corpus("pytorch/h100-falconsai-vit/trace.json.gz") else { return };
     assert_eq!(diagnosis(&path).doubts(), None);

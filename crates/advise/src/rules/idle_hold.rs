@@ -37,8 +37,7 @@ impl Rule for IdleSync {
         match program {
             Program::Hip => {
                 "avoid synchronizing calls (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy) or move \
-                 them later; \
-                 copy with hipMemcpyAsync from and to pinned memory"
+                 them later; copy with hipMemcpyAsync from and to pinned memory"
             }
             Program::PyTorch | Program::Xla => {
                 "do not synchronize within the step (.item(), .cpu(), print, torch.cuda.synchronize(), \
@@ -89,8 +88,7 @@ impl Rule for IdleHost {
 
     fn remedy(&self, _: Program) -> &'static str {
         "find the host code responsible (with_stack=True records Python frames), and move it to the device, \
-         out of \
-         the step or to another thread"
+         out of the step or to another thread"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

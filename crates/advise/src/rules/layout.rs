@@ -22,9 +22,8 @@ impl Rule for Layout {
         match program {
             Program::Xla => {
                 "choose shapes and layouts that matmuls and convolutions use unchanged (NHWC, multiples of \
-                 the \
-                 tile), and one dtype throughout; the rest comes from layout assignment: see the HLO of these \
-                 instructions"
+                 the tile), and one dtype throughout; the rest comes from layout assignment: see the HLO of \
+                 these instructions"
             }
             Program::PyTorch | Program::Hip => {
                 "keep one memory format (channels_last for convolutions) and one dtype, with views and strides that \

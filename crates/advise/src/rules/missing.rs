@@ -43,8 +43,7 @@ impl Rule for Missing {
                 RecordingGap::EarlierLaunches => (
                     "launches before the recording",
                     "the device was still busy when the recording began: synchronize first \
-                     (torch.cuda.synchronize()), \
-                     or let the profiler warm up for one more step",
+                     (torch.cuda.synchronize()), or let the profiler warm up for one more step",
                 ),
                 RecordingGap::Operators => {
                     ("operators", "ProfilerActivity.CPU: without it kernels belong to no operator")

@@ -173,8 +173,8 @@ pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
         false => (
             Severity::Note,
             format!(
-                "{share} have no launch in the file, nor does any event with their names: the calls were \
-                 not recorded"
+                "{share} have no launch in the file, nor does any event with their names: the calls were not \
+                 recorded"
             ),
         ),
     };

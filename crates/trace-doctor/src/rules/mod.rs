@@ -62,7 +62,7 @@ pub static RULES: [Rule; 55] = [
         id: "F1",
         looks_for: "a truncated or damaged file",
         remedy: "Export or copy the recording again. Until then the report covers only the part before the \
-        damage.",
+            damage.",
         harm: Harm::Unreliable(&[Figure::Everything]),
         consequence: Some("the figures cover only the part that was read"),
         elsewhere: &[Elsewhere {
@@ -311,8 +311,8 @@ pub static RULES: [Rule; 55] = [
             Elsewhere {
                 recorders: &[RecordingKind::Rocprof],
                 remedy: Some(
-                    "Synchronize the device (hipDeviceSynchronize) before the program or the recorded \
-                     period ends.",
+                    "Synchronize the device (hipDeviceSynchronize) before the program or the recorded period \
+                     ends.",
                 ),
                 consequence: Some("kernel times and busy time are too short"),
             },
@@ -440,7 +440,7 @@ pub static RULES: [Rule; 55] = [
         id: "L8",
         looks_for: "graph replays without device events",
         remedy: "Update the recorder (CUPTI, roctracer or rocprofiler-sdk), or record without graphs: it \
-        omits graph kernels.",
+            omits graph kernels.",
         harm: Harm::Unreliable(FIGURES_OF_ABSENCE),
         consequence: Some("the device may have been busy while it appears idle"),
         elsewhere: &[
