@@ -64,7 +64,7 @@ pub enum MetalNotice {
     #[diagnostic(code("tenstorrent/not-sorted"), severity(Warning))]
     NotSorted,
     /// What is reported, of what the files hold.
-    #[error("reported: rows{}", between(.after.as_ref(), .before.as_ref(), *.file))]
+    #[error("reporting rows{}", between(.after.as_ref(), .before.as_ref(), *.file))]
     #[diagnostic(code("tenstorrent/window"), severity(Warning))]
     Window {
         /// The signpost before, per file.
@@ -265,7 +265,7 @@ fn after_and_before(after: Option<&SignpostMark>, before: Option<&SignpostMark>)
 fn not_found(name: &str, is_end: bool, occurrences: usize) -> String {
     match (is_end, occurrences) {
         (true, 0) => format!("no signpost \"{name}\": no end set"),
-        (true, _) => format!("no signpost \"{name}\" behind the start ({occurrences} in all): no end set"),
+        (true, _) => format!("no signpost \"{name}\" after the start ({occurrences} in all): no end set"),
         (false, 0) => format!("no signpost \"{name}\": no start set"),
         (false, _) => {
             format!("signpost \"{name}\" occurs only {}: no start set", counted(occurrences, "time", "times"))

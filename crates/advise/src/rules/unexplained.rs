@@ -46,7 +46,7 @@ impl Rule for Unexplained {
             let share = time as f64 / facts.window().max(1) as f64;
             if share >= FROM {
                 let text = format!(
-                    "{} of {} in all, {:.1}% of the window",
+                    "{}, {} in all, {:.1}% of the window",
                     counted(waits.count(), "wait", "waits"),
                     duration(facts.us(time)),
                     share * 100.0
