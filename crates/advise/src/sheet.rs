@@ -22,12 +22,12 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         Column::text("finding", "Problem found.").field(|finding: &&Finding| finding.what.as_str().into()),
         Column::text("subject", "Number of affected operators, kernels or calls.")
             .field(|finding: &&Finding| finding.subject.as_str().into()),
-        Column::microseconds("amount_us", "Time in the window affected by the finding, including the gain. Findings may overlap. Empty without a figure.")
+        Column::microseconds("amount_us", "Time in the window affected by the finding, including the gain. Findings may overlap. Empty if unknown.")
             .field(|finding: &&Finding| finding.amount_us.into()),
         Column::percent("amount_percent", "amount_us as a share of the window.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.amount_percent.into()),
-        Column::microseconds("gain_us", "Time in the window that a change would probably save. Each moment counts toward one finding only. Empty without a figure.")
+        Column::microseconds("gain_us", "Time in the window that a change would probably save. Each moment counts toward one finding only. Empty if unknown.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.mid_us).into()),
         Column::percent("share_percent", "gain_us as a share of the window.")
@@ -41,7 +41,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.high_us).into()),
         Column::text("confidence", "high: measured in the recording. medium: from a model, or suggested by shapes. low: a guess.")
             .field(|finding: &&Finding| finding.confidence.as_str().into()),
-        Column::text("bucket", "Largest part of the window: computation, exposed communication, exposed copy or idle; recording for problems with the recording itself.")
+        Column::text("bucket", "Part of the window it mainly affects: computation, exposed communication, exposed copy or idle; or recording, for problems with the recording itself.")
             .field(|finding: &&Finding| finding.bucket.as_str().into()),
         Column::text("remedy", "Recommended change.").field(|finding: &&Finding| finding.remedy.as_str().into()),
         Column::names("evidence", "Evidence for the figure.")
@@ -81,7 +81,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "For shorter device events: share (0 to 1) of the saved time and waits by which the device finishes earlier; the rest would become waiting for the host. The gain counts only this share.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "If device events became shorter: the fraction (0 to 1) of the saved time and waits by which the device would finish earlier; for the rest, it would wait for the host. The gain counts only this fraction.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
         Column::nested("UIDs", "Example events, by index in the file's event list.")

@@ -229,7 +229,7 @@ pub struct AnswerWarning {
     pub lost: Option<Lost>,
     /// What happened.
     pub message: String,
-    /// What to do; null if nothing helps in every case.
+    /// What to do; null if there is no generally applicable remedy.
     pub action: Option<String>,
 }
 

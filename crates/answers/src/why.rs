@@ -286,8 +286,7 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
         why.unknown.push("device time: nothing it launched was recorded".to_owned());
     } else if why.call_sites.is_empty() && kind != TargetKind::Module {
         why.unknown.push(
-            "modules and source lines: no Python frames were recorded here (record with_stack=True)"
-                .to_owned(),
+            "modules and source lines: no Python frames were recorded here (set with_stack=True)".to_owned(),
         );
     }
     Some(why)

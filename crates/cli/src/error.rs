@@ -92,7 +92,7 @@ pub(crate) enum Failure {
     #[error("the recordings do not show whether the candidate is slower")]
     #[diagnostic(code("not-told"))]
     NotTold,
-    #[error("the recordings cannot be compared: different work or machines, or unsound")]
+    #[error("the recordings cannot be compared: they are unreliable, or from different work or machines")]
     #[diagnostic(code("not-comparable"))]
     NotComparable,
     #[error(transparent)]
@@ -145,7 +145,7 @@ pub(crate) enum Failure {
     #[diagnostic(code("no-annotated-steps"))]
     NoAnnotatedSteps { path: PathBuf },
     #[error("{path}: has no step {step}", path = .path.display())]
-    #[diagnostic(code("no-such-step"), help("choose one of 0 to {last}", last = .count - 1))]
+    #[diagnostic(code("no-such-step"), help("choose one from 0 to {last}", last = .count - 1))]
     NoSuchStep { path: PathBuf, step: usize, count: usize },
     #[error("{path}: nothing written: {detail}", path = .path.display())]
     #[diagnostic(code("nothing-to-split"))]

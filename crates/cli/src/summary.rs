@@ -472,7 +472,9 @@ fn write_coverage(
     if let (Some(architecture), Some(near), true) = (architecture, coverage.near_percent, is_enough) {
         let near = percent(near);
         line(
-            &format!("roofline of {architecture}: {near} of the covered time runs above 50% of it{lost}"),
+            &format!(
+                "roofline of {architecture}: {near} of the covered time is in calls that reach more than 50% of it{lost}"
+            ),
             out,
         );
     }

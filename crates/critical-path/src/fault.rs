@@ -61,7 +61,7 @@ impl fmt::Display for Fault {
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, ignored",
             Fault::Circle => "circular dependencies, ignored",
             Fault::FullQueue => {
-                "launches blocked by a full queue: times with changes keep these waits and are inexact"
+                "launches blocked by a full queue: predicted times still include these waits and are inexact"
             }
         })
     }

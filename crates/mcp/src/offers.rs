@@ -84,17 +84,17 @@ const OPENINGS: [Opening; 3] = [
         name: "slow-step",
         about: "Find out why a step of a program is slow.",
         paths: &[("trace", "The recording")],
-        text: "Find out why a step of this program is slow. Open the recording, ask doctor whether it can be trusted, \
-               read summary and advise, and follow the first finding with why and table. Give every figure with its \
-               unit and table; say what was not recorded.",
+        text: "Find out why a step of this program is slow. Open the recording, ask `doctor` whether it can be trusted, \
+               read `summary` and `advise`, then look into the first finding with `why` and `table`. Give every \
+               figure with its unit and table; say what was not recorded.",
     },
     Opening {
         name: "before-after",
         about: "Explain what changed between two runs of a program.",
         paths: &[("baseline", "The earlier run"), ("candidate", "The later run")],
-        text: "Explain what became slower and faster between these runs. Ask gate whether they are \
-               comparable, then diff where the difference is, and why about the largest part. A difference \
-               that gate calls inconclusive does not count.",
+        text: "Explain what became slower and faster between these runs. Use `gate` to check that they are \
+               comparable, `diff` to find where they differ, and `why` to explain the largest part. A difference \
+               that `gate` calls inconclusive does not count.",
     },
     Opening {
         name: "which-kernel-first",

@@ -46,7 +46,7 @@ pub struct UnknownChip {
 
 impl fmt::Display for UnknownChip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown chip '{}'; known are ", self.name.escape_default())?;
+        write!(f, "unknown chip '{}'; known chips: ", self.name.escape_default())?;
         for (position, chip) in CHIPS.iter().enumerate() {
             let comma = if position == 0 { "" } else { ", " };
             write!(f, "{comma}{}", chip.name)?;
@@ -84,7 +84,7 @@ const CHIPS: &[Chip] = &[
         dram_gb_per_s: 512.0,
         tflops_per_core: BLACKHOLE_PEAKS,
         source: "Tenstorrent, Blackhole p150: 8 channels of GDDR6 at 16 GT/s, 512 GB/s, 1.35 GHz; tt-perf-report: \
-                 4096 operations a cycle and core, 110 cores for programs",
+                 4096 operations per cycle per core, 110 cores for programs",
     },
     Chip {
         name: "blackhole_p100",
@@ -180,7 +180,7 @@ mod tests {
     fn an_unknown_name_lists_the_known_ones() {
         let message = chip("quasar").unwrap_err().to_string();
         assert!(
-            message.starts_with("unknown chip 'quasar'; known are wormhole (or wormhole_b0, "),
+            message.starts_with("unknown chip 'quasar'; known chips: wormhole (or wormhole_b0, "),
             "{message}"
         );
         for known in chips() {

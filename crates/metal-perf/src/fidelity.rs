@@ -82,7 +82,7 @@ impl fmt::Display for FidelityHint {
                 return write!(f, "cannot judge the math fidelity: datatype '{name}' is not known");
             }
             FidelityHint::Hifi2DropsOneActivationBit => {
-                "full precision; HiFi2 would double the peak and costs the lowest bit of the activations: try it if \
+                "full precision; HiFi2 would double the peak but cost the lowest bit of the activations: try it if \
                  accuracy allows"
             }
             FidelityHint::Hifi4ForFullPrecision => {
@@ -99,7 +99,7 @@ impl fmt::Display for FidelityHint {
                 "a BFP4 output likely needs no more than HiFi2, which is faster"
             }
             FidelityHint::LofiMayDoForBfp4Output => {
-                "a BFP4 output may do with LoFi, at nearly twice the peak: try it"
+                "a BFP4 output may get by with LoFi, at nearly twice the peak: try it"
             }
             FidelityHint::Hifi2ForManyAccumulations => {
                 "HiFi2 may be more accurate where many products are summed: try it"

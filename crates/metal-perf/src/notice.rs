@@ -171,7 +171,7 @@ pub enum MetalNotice {
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
-    #[error("devices whose operation is missing or differs from the lowest device's, skipped {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
+    #[error("devices whose operation is missing or differs from that of the lowest-numbered device, skipped {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.

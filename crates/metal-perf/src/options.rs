@@ -51,7 +51,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(id = "no_merge_devices", long = "no-merge-devices", action = clap::ArgAction::SetFalse, help_heading = "Rows"))]
     pub merge_devices: bool,
 
-    /// Chip of the operations, such as wormhole, blackhole, p100 [default: as recorded, else wormhole]
+    /// Chip the operations ran on, such as wormhole, blackhole, p100 [default: as recorded, else wormhole]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Figures"))]
     pub arch: Option<String>,
 
@@ -67,8 +67,8 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
     pub collective_time: CollectiveTime,
 
-    /// Rows below this percentage of both the time and device time are minor: gray, or omitted without color.
-    /// --compat ignores device time
+    /// Rows below this percentage of both the time and the device time are minor: shown in gray, or omitted if color
+    /// is off. --compat ignores device time
     #[cfg_attr(feature = "clap", arg(long, value_name = "PERCENT", default_value_t = Self::default().min_percentage, value_parser = flags::number("of percent, 0 or more", |value| value >= 0.0), help_heading = "Terminal"))]
     pub min_percentage: f64,
 
@@ -76,7 +76,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "memory", value_parser = flags::one_of(GROUPINGS), value_name = "BY", help_heading = "Terminal"))]
     pub group_by: GroupBy,
 
-    /// Conventions, where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }
@@ -183,6 +183,6 @@ pub enum MetalError {
         last: u32,
     },
     /// Occurrences count from 1.
-    #[error("signpost occurrences count from 1, found 0")]
+    #[error("signpost occurrences are counted from 1; found 0")]
     OccurrenceZero,
 }

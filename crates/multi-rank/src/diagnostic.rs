@@ -222,8 +222,8 @@ impl Diagnostic {
             Diagnostic::CutOff { .. } => "cut off",
             Diagnostic::Unreliable { .. } => "unreliable recording",
             Diagnostic::NoCollectives { .. } => "no collectives",
-            Diagnostic::OtherSteps { .. } => "other number of steps",
-            Diagnostic::OtherFirstStep { .. } => "other first step",
+            Diagnostic::OtherSteps { .. } => "different number of steps",
+            Diagnostic::OtherFirstStep { .. } => "different first step",
             Diagnostic::NoMetadata { .. } => "no metadata",
             Diagnostic::MembersPartial { .. } => "members not listed",
             Diagnostic::Ambiguous { .. } => "ambiguous pairs",
@@ -232,9 +232,9 @@ impl Diagnostic {
             Diagnostic::StartSkew { .. } => "later start",
             Diagnostic::ShorterWindow { .. } => "shorter window",
             Diagnostic::Contradiction { .. } => "contradiction",
-            Diagnostic::EndsApart { .. } => "ends apart",
+            Diagnostic::EndsApart { .. } => "ends differ",
             Diagnostic::ClockJump { .. } => "clock jump",
-            Diagnostic::ClockAlone { .. } => "clock alone",
+            Diagnostic::ClockAlone { .. } => "clock not aligned",
             Diagnostic::StaleTables { .. } => "tables of another version",
         }
     }

@@ -27,19 +27,19 @@ pub struct JobOptions {
     #[cfg_attr(feature = "clap", arg(long = "agg_metrics", value_name = "NAME", num_args = 1.., default_values_t = Self::default().agg_metrics))]
     pub agg_metrics: Vec<Statistic>,
 
-    /// Add the data each rank sent to each other rank in all-to-alls of unequal parts
+    /// Add the amount of data each rank sent to every other rank in uneven all-to-alls
     #[cfg_attr(feature = "clap", arg(long = "all2allv_heatmap"))]
     pub all2allv_heatmap: bool,
 
-    /// Give each rank its own columns in the tables of single collectives, up to this many ranks
+    /// Give each rank its own columns in the tables of individual collectives, for up to this many ranks
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().wide_ranks))]
     pub wide_ranks: usize,
 
-    /// List collectives one by one up to this many kernels
+    /// List individual collectives if they have at most this many kernels
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().detail_rows))]
     pub detail_rows: usize,
 
-    /// Conventions, where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }

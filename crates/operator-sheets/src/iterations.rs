@@ -119,7 +119,7 @@ const GROUP: Column = Column::identifier(
 .with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or why it is not: partial (truncated by the recording, lacking device work, or the first one, without a wait that the others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10 % and four deviations from its group's median). Outside iterations: before, between or after.",
+    "steady, or why it is not: partial (truncated by the recording, lacking device work, or the first iteration, if it lacks a wait that the others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10 % and four deviations from its group's median). Outside iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
@@ -135,7 +135,7 @@ const SAMPLES: Column = Column::count(
 );
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
-    "From the end of the previous iteration's device work to the end of its own. Durations do not overlap and add up to the span of the timeline; waiting belongs to the iteration waited for. The first begins at its host start (lead), unless the device was busy with earlier work. Time before its host start does not count if device work is missing or the previous iteration had none. Without device work: its host time.",
+    "From the end of the previous iteration's device work to the end of its own. Durations do not overlap and add up to the span of the timeline; waiting counts toward the iteration waited for. The first iteration begins when the host starts it (lead), unless the device was busy with earlier work. Time before the host starts an iteration is excluded if device work is missing or the previous iteration had none. An iteration without device work has its duration on the host.",
 ).with_role(Role::Headline);
 const MEDIAN: Column =
     Column::milliseconds("median (ms)", "Median duration, excluding partial and warm-up iterations.")

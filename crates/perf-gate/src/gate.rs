@@ -333,7 +333,10 @@ fn of_metric(
             0.0 => (Decision::Pass, Some("it takes no time in either".to_owned())),
             more if more >= matters => (
                 Decision::Fail,
-                Some("it takes no time in the baseline, so its share of the step counts".to_owned()),
+                Some(
+                    "it takes no time in the baseline, so the limit applies to its share of the step"
+                        .to_owned(),
+                ),
             ),
             less if -less >= matters => {
                 (Decision::Improved, Some("it takes no time in the candidate".to_owned()))

@@ -61,9 +61,9 @@ pub struct Setup {
     pub rank: Option<i64>,
     /// Number of ranks in the job.
     pub world_size: Option<i64>,
-    /// Profiler options, as far as recorded.
+    /// Profiler options, where recorded.
     pub options: BTreeMap<String, bool>,
-    /// Versions of drivers, runtimes and libraries, as far as recorded.
+    /// Versions of drivers, runtimes and libraries, where recorded.
     pub versions: BTreeMap<String, String>,
     /// Whether units name their `nn.Module`.
     pub modules: bool,
@@ -103,7 +103,7 @@ pub struct Steps {
     pub duration: Vec<i64>,
 }
 
-/// A kernel of an operator with the same arguments, in the same module.
+/// A unit of work: one kernel of one operator, with one set of arguments, in one module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unit {
     /// Name of the operator; empty if no operator launched the kernel.
@@ -124,7 +124,7 @@ pub struct Unit {
     pub calls: f64,
     /// Total duration in each step.
     pub kernel_time: Vec<i64>,
-    /// Its own part of each step: as [`Unit::kernel_time`], but overlapping time counts for one unit. `None` if equal.
+    /// Its own part of each step: as [`Unit::kernel_time`], but overlaps count toward one unit. `None` if equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_time: Option<Vec<i64>>,
 }

@@ -22,7 +22,7 @@ pub struct RocprofOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub disable_kernel_summary: bool,
 
-    /// Sheets of single kernels.
+    /// Sheets of individual kernels.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub kernels: KernelOptions,
 
@@ -36,7 +36,7 @@ pub struct RocprofOptions {
     #[cfg_attr(feature = "clap", command(flatten))]
     pub pftrace: PftraceOptions,
 
-    /// Conventions, where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }

@@ -86,7 +86,7 @@ pub const KERNEL_DETAILS: Column = Column::nested(
 );
 pub const KERNEL_DETAILS_SHORT: Column = Column::nested(
     "trunc_kernel_details",
-    "Abridged: names truncated to 64 characters, stream, and mean to 0.01 µs.",
+    "Abridged: names cut to 64 characters, the stream, and the mean rounded to 0.01 µs.",
 );
 pub const NOTE: Column = Column::text(
     "note",
@@ -295,11 +295,11 @@ pub mod collectives {
     );
     pub const GROUP: Column = Column::text(
                 "Process Group Name",
-                "Process group; if unnamed, all if the trace names no groups and uses one stream, else Unknown_Group.",
+                "Process group. If unnamed: all if the trace names no groups and uses one stream, otherwise Unknown_Group.",
             ).with_role(Role::Detail).distinguishing();
     pub const DURATION_SUM: Column = Column::microseconds(
         "dur_sum",
-        "Sum of durations in µs of kernels, or of the calls given in timed, including waits for other ranks.",
+        "Sum of durations in µs of the kernels (or of the calls named in column timed), including waits for other ranks.",
     )
     .showing(&[Figure::SumsOfDeviceTime])
     .with_role(Role::Headline);
@@ -363,7 +363,7 @@ pub mod overlap {
     );
     pub const DETAILS_SHORT: Column = Column::nested(
         "trunc_overlapping_kernels_details",
-        "Abridged: names truncated to 64 characters, stream, and mean to 0.01 µs; in overlap sheets only.",
+        "Abridged: names cut to 64 characters, the stream, and the mean rounded to 0.01 µs; in overlap sheets only.",
     );
     pub const SHARE: Statistics = statistics!(
         "overlap_pct",

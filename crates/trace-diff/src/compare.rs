@@ -131,8 +131,8 @@ impl Match {
     pub const fn as_str(self) -> &'static str {
         match self {
             Match::Exact => "",
-            Match::SameWork => "same work, other name",
-            Match::Relaxed => "relaxed: other strides",
+            Match::SameWork => "same work, different name",
+            Match::Relaxed => "relaxed: different strides",
         }
     }
 }

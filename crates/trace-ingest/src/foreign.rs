@@ -33,7 +33,7 @@ const FORMATS: &[ForeignFormat] = &[
     },
     ForeignFormat {
         foreign: Foreign {
-            what: "an Nsight Compute report on single kernels, which only its own tools can read",
+            what: "an Nsight Compute report on individual kernels, which only its own tools can read",
             advice: "print it as CSV with `ncu --import FILE --csv`; for a report here, record with PyTorch's profiler or another supported recorder",
         },
         // The four bytes that every report begins with.

@@ -84,12 +84,12 @@ pub(crate) fn note(
         match arithmetic(analysis, spec, device_events) {
             Some(told) if told.precision == Precision::Fp16 || told.precision == Precision::Bf16 => {
                 let name = told.precision.as_str().to_ascii_uppercase();
-                Some(format!("by its name, the kernel converts FP32 to multiply as {name}"))
+                Some(format!("judging by its name, the kernel converts FP32 and multiplies it as {name}"))
             }
             Some(told) => Some(match told.unit {
-                ComputeUnit::Matrix => "by its name, the kernel multiplies FP32 as TF32".to_owned(),
+                ComputeUnit::Matrix => "judging by its name, the kernel multiplies FP32 as TF32".to_owned(),
                 ComputeUnit::Vector => {
-                    "by its name, the kernel multiplies FP32 without matrix units".to_owned()
+                    "judging by its name, the kernel multiplies FP32 without matrix units".to_owned()
                 }
             }),
             None => peak.filter(|peak| peak.precision == Precision::Tf32).map(|peak| {

@@ -39,7 +39,7 @@ impl fmt::Display for IdleFinding {
             WaitCause::Host(HostActivity::DataLoader) => {
                 "waits for a launch while the host waits for its data loader"
             }
-            WaitCause::Host(HostActivity::Copy) => "waits for a launch after a copy held the host",
+            WaitCause::Host(HostActivity::Copy) => "waits for a launch after a copy blocked the host",
             WaitCause::Host(HostActivity::Sync) => "waits for a launch after the host waited for the device",
             WaitCause::Host(HostActivity::Allocation) => {
                 "waits for a launch while the host allocates or frees memory"

@@ -146,7 +146,7 @@ pub struct AnalysisOptions {
     )]
     pub budget: BudgetBounds,
 
-    /// Sheets of single kernels.
+    /// Sheets of individual kernels.
     #[cfg_attr(feature = "clap", command(flatten))]
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub kernels: KernelOptions,
@@ -243,7 +243,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub keep_overruns: bool,
 
-    /// Conventions, where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub conventions: Conventions,

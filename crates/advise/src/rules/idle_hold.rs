@@ -174,7 +174,7 @@ fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim>
     let (facts, limits) = (look.facts, look.limits);
     let longest = waits.iter().max_by_key(|part| part.mid)?;
     let text = format!(
-        "{} of at least {}, the longest {}: the host launched nothing, and no recorded call held it",
+        "{} of at least {}, the longest {}: the host launched nothing, and no recorded call blocked it",
         counted(waits.len(), "wait", "waits"),
         duration(limits.long_hold_us),
         duration(facts.us(longest.mid))
@@ -215,7 +215,7 @@ fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HostActivity) -> bool) -> Ve
         Claim::new(format!("{} ({})", facts.name(name), counted(calls, "call", "calls")), found.parts)
             .with_range(0.75, 1.0)
             .with_evidence(format!(
-                "held the host for {}; the device then idled until the host was ahead again",
+                "blocked the host for {}; the device then idled until the host was ahead again",
                 duration(facts.us(held))
             ))
             .with_row(facts.sheets.waited_for, facts.name(name))

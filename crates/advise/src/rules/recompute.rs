@@ -20,8 +20,8 @@ impl Rule for Recompute {
                  own when memory is short"
             }
             Program::PyTorch | Program::Hip => {
-                "checkpoint fewer or cheaper modules if memory allows (selective checkpointing); this time \
-                 saves activation memory"
+                "checkpoint fewer or cheaper modules if memory allows (selective checkpointing); \
+                 recomputation trades this time for activation memory"
             }
         }
     }

@@ -273,7 +273,7 @@ impl DeviceWork {
         let is_one = breakdowns.len() == 1;
         let title = if is_one { "whole recording" } else { "per device" };
         let note = format!(
-            "{EXPOSED} Where kernels of several kinds overlap, the time counts for the largest kind. The \
+            "{EXPOSED} Where kernels of several kinds overlap, the time counts toward the largest kind. The \
              parts add up to the time from first start to last end."
         );
         let mut groups = vec![group(title.to_owned(), &note, wholes)];
@@ -296,7 +296,7 @@ impl DeviceWork {
                 };
                 StackedBar { note, ..bar(&name, times) }
             });
-            let note = "Device work counts for the step that launched it, idle time for the step that \
+            let note = "Device work counts toward the step that launched it, idle time toward the step that \
                         follows it. The bars add up to the whole recording.";
             groups.push(group(format!("{} by {}", level.kind, level.kind), note, bars.collect()));
         }

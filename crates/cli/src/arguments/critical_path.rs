@@ -73,8 +73,8 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
     pub(crate) scale: Vec<Scaling>,
 
-    /// Analyze only host work, and what it launches, in ranges or operators whose names start with TEXT: the first,
-    /// number N (from 0), or N to M
+    /// Analyze only host work in ranges or operators whose names start with TEXT, and what it launches: the first
+    /// match, match N (from 0), or matches N to M
     #[arg(
         long,
         value_name = "TEXT[#N[..M]]",

@@ -40,7 +40,7 @@ pub(crate) fn unknown_keys(architecture: &Architecture, file: Option<&Path>) -> 
     let file = file.filter(|_| !keys.is_empty())?;
     let noun = if keys.len() == 1 { "key" } else { "keys" };
     Some(format!(
-        "{}: unknown {noun} {}; known are {}",
+        "{}: unknown {noun} {}; known keys: {}",
         file.display(),
         keys.join(", "),
         Architecture::KEYS.join(", ")

@@ -62,8 +62,8 @@ pub(crate) struct JaxAnalysisArguments {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// Reproduce TraceLens figures known to be wrong: in the sheets op_…, its formulas for library calls, applied to
-    /// every kernel
+    /// Reproduce TraceLens figures known to be wrong: in the op_… sheets, apply its library-call formulas to every
+    /// kernel
     #[arg(
         long,
         value_name = "TOOL",

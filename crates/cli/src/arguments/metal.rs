@@ -37,7 +37,7 @@ pub(crate) struct MetalArguments {
     pub(crate) compat: bool,
     #[command(flatten)]
     pub(crate) terminal: TerminalArguments,
-    /// Accepted only to refuse it with advice.
+    /// Rejected, with advice on what to use instead.
     #[command(flatten)]
     pub(crate) window: WindowOptions,
 }

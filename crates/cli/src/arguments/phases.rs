@@ -22,7 +22,7 @@ pub(crate) struct PhaseArguments {
     pub(crate) max_num_seqs: Option<i64>,
 
     /// How to detect phases: hybrid examines whole engine steps (annotations, stacks, tokens, attention, graphs), the
-    /// others single operators; union needs --phase_legacy [default: hybrid]
+    /// others individual operators; union needs --phase_legacy [default: hybrid]
     #[arg(
         long = "phase_detection_method",
         value_name = "METHOD",
@@ -30,7 +30,7 @@ pub(crate) struct PhaseArguments {
     )]
     pub(crate) phase_detection_method: Option<String>,
 
-    /// Label operators exactly like the reference tool's method of that name, to compare reports
+    /// Label operators exactly as TraceLens's method of that name does, to compare reports
     #[arg(long = "phase_legacy")]
     pub(crate) phase_legacy: bool,
 }

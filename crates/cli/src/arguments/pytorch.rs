@@ -60,8 +60,8 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// tracelens: use TraceLens's categories (by operator name or first kernel), communication kernels, and operator
-    /// tables without communication. hta: add the tables of Holistic Trace Analysis (sheets hta_…)
+    /// tracelens: use TraceLens's categories (by operator name or first kernel) and communication kernels, and exclude
+    /// communication from the operator tables. hta: add the tables of Holistic Trace Analysis (sheets hta_…)
     #[arg(
         long,
         value_name = "TOOL",

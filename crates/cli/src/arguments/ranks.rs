@@ -135,8 +135,8 @@ pub(crate) struct Recordings {
     #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
     pub(crate) world_size: Option<NonZeroU32>,
 
-    /// Regular expression for the rank in a recording's path: its group rank, else its first group [default: the
-    /// recorded rank, else rank<N> in the path]
+    /// Regular expression for the rank in a recording's path: its group named rank, else its first group [default:
+    /// the recorded rank, else rank<N> in the path]
     #[arg(long = "rank_regex", value_name = "REGEX", value_parser = expression::<RankPattern>())]
     pub(crate) rank_regex: Option<RankPattern>,
 }

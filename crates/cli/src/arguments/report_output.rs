@@ -93,9 +93,9 @@ pub(crate) struct ReportOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SheetNaming {
-    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or TraceLens's (current:
-    /// ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3 categories,
-    /// without overview
+    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or current: TraceLens's
+    /// (ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3 categories,
+    /// and without overview
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }

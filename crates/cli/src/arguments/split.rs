@@ -20,8 +20,8 @@ Examples:
   tracelens split trace.json.gz -o phases --divide-phases
   tracelens split trace.json.gz -o kinds --representatives
 
-Steps are an inference engine's steps, or any other program's iterations. Each trace has its steps' host work on their
-thread and all GPU work it launched.
+Steps are those of an inference engine, or the iterations of any other program. Each trace has the host work of its
+steps on the thread that ran them, and all GPU work launched by it.
 execution_details.json and execution_details.csv beside the traces describe them.";
 
 #[derive(Args)]
@@ -87,7 +87,7 @@ pub(crate) struct SplitArguments {
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
-    /// Find the steady state like the reference tool: it ends at the sixth stray step and excludes the last step
+    /// Find the steady state as TraceLens does: it ends at the sixth stray step and excludes the last step
     #[arg(long)]
     pub(crate) parity: bool,
 
@@ -135,7 +135,7 @@ fn iterations(text: &str) -> Result<Iterations, String> {
         }
     };
     if range.is_empty() {
-        return Err("the range is empty: it ends before the second number".to_string());
+        return Err("the range is empty: A:B excludes B, so B must be greater than A".to_string());
     }
     Ok(Iterations::Only(range))
 }

@@ -23,8 +23,8 @@ contains and starts ignore case.";
 pub(crate) const WHY_EXAMPLES: &str = "\
 Examples:
   tracelens why trace.json.gz aten::mm                 its cost, kernels, callers, and the waits before it
-  tracelens why trace.json.gz SelfAttention --json     the same for a module, for programs
-  tracelens why trace.json.gz 1234                     the same for the event with this number (UID in ops_all)";
+  tracelens why trace.json.gz SelfAttention --json     the same for a module, as JSON
+  tracelens why trace.json.gz 1234                     the same for the event with this UID (column of ops_all)";
 
 #[derive(Args)]
 pub(crate) struct TableArguments {

@@ -156,7 +156,7 @@ fn unknown_keys_of_an_architecture_file_are_named() {
         "mine.json",
         r#"{"mem_bw_gbps": 1, "mem_bw": 2, "_note": "x", "peak_tflops": {"matrix_bf17": 3, "vector_fp32": 1}}"#,
     );
-    let warning = "mine.json: unknown keys mem_bw, peak_tflops.matrix_bf17; known are name, mem_bw_gbps, ";
+    let warning = "mine.json: unknown keys mem_bw, peak_tflops.matrix_bf17; known keys: name, mem_bw_gbps, ";
     let option = "--gpu_arch_json_path=mine.json";
     place.run(&["report", "trace.json", option]).exits_with(0).with_summary(&[warning]);
     let outcome = place.run(&["model", "gemm", "--m=1", "--n=1", "--k=1", option]).exits_with(0);

@@ -112,7 +112,7 @@ fn chosen_steps_only() {
     place
         .run("split trace.json -o none -i 10 --store-single-iteration")
         .exits_with(2)
-        .with_error(&["trace.json: has no step 10; choose one of 0 to 9"]);
+        .with_error(&["trace.json: has no step 10; choose one from 0 to 9"]);
     for wrong in ["5:5", "x", "3:1"] {
         let outcome = place.run(&["split", "trace.json", "-o", "none", "-i", wrong]).exits_with(2);
         assert!(outcome.err.contains(wrong), "{outcome:#?}");

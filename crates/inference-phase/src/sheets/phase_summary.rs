@@ -44,7 +44,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         PHASE.field(|row: &&PhaseStatistics| row.phase.as_str().into()),
         Column::count(
             "steps",
-            "Number of engine steps; empty for methods that label single operators.",
+            "Number of engine steps; empty for methods that label individual operators.",
         ).field(|row: &&PhaseStatistics| row.steps.into()),
         Column::count(
             "requests",
@@ -78,12 +78,12 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).field(|row: &&PhaseStatistics| row.tokens_per_second.into()),
         Column::text(
             "source",
-            "Evidence for the phase, most device time first: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names, none; or the method that labeled single operators.",
+            "Evidence for the phase, most device time first: annotation, engine_frames (Python frames of the engine), tokens (compared with rows of logits), attention, graphs, names, none; or the method that labeled individual operators.",
         ).with_role(Role::Detail).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.source(row).into()),
         Column::new(
             "confidence",
             ColumnKind::Number(Unit::One),
-            "Confidence in the phase, 0 to 1, weighted by device time; empty for methods that label single operators.",
+            "Confidence in the phase, 0 to 1, weighted by device time; empty for methods that label individual operators.",
         ).with_role(Role::Detail).per("step").field(|row: &&PhaseStatistics| row.confidence.into()),
     ];
     Sheet::with_context(

@@ -40,7 +40,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.bears_context().map(|is| if is { "yes" } else { "no" }).into()),
         Column::text(
             "source",
-            "Evidence for the phase: annotation, engine_frames (Python frames of the engine), tokens (against rows of logits), attention, graphs, names or none.",
+            "Evidence for the phase: annotation, engine_frames (Python frames of the engine), tokens (compared with rows of logits), attention, graphs, names or none.",
         ).with_role(Role::Detail).field(|row: &Row<'_>| row.step.source.as_str().into()),
         Column::new("confidence", ColumnKind::Number(Unit::One), "Confidence in the phase, 0 to 1.").with_role(Role::Detail).field(|row: &Row<'_>| row.step.confidence.into()),
         Column::count(

@@ -17,7 +17,7 @@ const NAME: Column = Column::text(
     "Operator, as named by the profiler; a runtime call for device work launched outside any operator, such as a captured graph.",
 );
 const TIME_MS: Column =
-    Column::milliseconds("total_direct_kernel_time_ms", "Device time in the phase of kernels launched by the operator itself: union of their spans per call, summed over calls.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
+    Column::milliseconds("total_direct_kernel_time_ms", "Device time, within the phase, of kernels launched by the operator itself: union of their spans per call, summed over calls.").showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline);
 
 struct Row<'a> {
     name: &'a str,
@@ -41,7 +41,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
         NAME.field(|row: &Row<'_>| row.name.into()),
         Column::microseconds(
             "total_direct_kernel_time_sum",
-            "Device time in µs in the phase of kernels launched by the operator itself: union of their spans per call, summed over calls.",
+            "Device time in µs, within the phase, of kernels launched by the operator itself: union of their spans per call, summed over calls.",
         ).showing(&[Figure::SumsOfDeviceTime]).only_in(Layout::Listed)
         .field(|row: &Row<'_>| row.time_us.into()),
         Column::count("Count", "Number of calls with device work in the phase.")

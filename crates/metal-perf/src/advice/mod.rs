@@ -364,7 +364,7 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Advice::ActiveExpertsUnknown => {
-                f.write_str("No figures, as nothing says how many experts are active: name their number")
+                f.write_str("No figures, since the number of active experts is not recorded: specify it")
             }
             Advice::DramShardedProgramConfig => f.write_str(
                 "Bound by DRAM: a DRAM-sharded program config reads the weights from all banks at once",

@@ -157,7 +157,7 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
     ];
     Sheet::new(
         "devices",
-        "Work per device in the rows shown; merged operations count for each of their devices.",
+        "Work per device in the rows shown; merged operations count toward each of their devices.",
         fields,
         device_loads,
     )

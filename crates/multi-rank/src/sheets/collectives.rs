@@ -331,7 +331,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         START_SKEW.field(|row: &R<'_>| us(row.start_skew).into()),
         Column::identifier(
             "earliest arrival rank",
-            "Rank that entered first and waited longest; for a tie empty, in TraceLens layout the highest.",
+            "Rank that entered first and waited longest; empty in a tie (in the TraceLens layout, the highest tied rank).",
         )
         .with_role(Role::Detail)
         .field(|row: &R<'_>| row.earliest.into()),
@@ -652,7 +652,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…_skew",
                 ColumnKind::Number(Unit::Microseconds),
-                "Per rank, start after the earliest and end before the latest, in µs.",
+                "Per rank, how long after the earliest rank it started and how long before the latest it ended, in µs.",
             )
             .with_role(Role::Provenance)
             .per("rank"),
@@ -808,9 +808,12 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
         Column::identifier("src_rank", "Sending rank.")
             .with_role(Role::Name)
             .field(|sent: &R| sent.source.into()),
-        Column::identifier("dst_rank", "Receiving rank; in TraceLens layout its position in the group.")
-            .with_role(Role::Name)
-            .field(|sent: &R| sent.destination.into()),
+        Column::identifier(
+            "dst_rank",
+            "Receiving rank (in the TraceLens layout, its position in the group).",
+        )
+        .with_role(Role::Name)
+        .field(|sent: &R| sent.destination.into()),
         Column::new("total_sent_MB", MIB, "Sum over the exchanges, in MiB.")
             .with_role(Role::Headline)
             .field(|sent: &R| mib(Some(sent.bytes)).into()),
@@ -839,7 +842,7 @@ const LAST: Column =
     Column::count("times_arrived_last", "Number of collectives it entered last, making all others wait.");
 const LAST_PERCENT: Column = Column::percent(
     "pct_arrived_last",
-    "times_arrived_last as a share of the rank's collectives; in TraceLens layout of all ranks' collectives.",
+    "times_arrived_last as a share of the rank's collectives (in the TraceLens layout, of all ranks' collectives).",
 );
 
 fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
@@ -864,7 +867,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
         }),
         Column::count(
             "num_collectives",
-            "Number of collectives the rank took part in; in TraceLens layout of all ranks.",
+            "Number of collectives the rank took part in (in the TraceLens layout, that any rank took part in).",
         )
         .field(|rank: &R| rank.of.into()),
         Column::microseconds(

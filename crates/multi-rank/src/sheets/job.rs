@@ -93,7 +93,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].collectives.into()),
         Column::count("last", "Number of collectives the rank alone entered last, making all others wait.")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].last.into()),
-        Column::percent("last (%)", "last as a share of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
+        Column::percent("last (%)", "Column last as a share of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
             let figures = &job.ranks[rank];
             percent(figures.last as i64, figures.collectives as i64).into()
         }),
@@ -145,7 +145,7 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
         .field(|cause: &R<'_>| ms(cause.lateness).into()),
         Column::text(
             "cause",
-            "Main cause of the excess over the median rank: computation, copies, host (the device waited for the host), idle, passed on (it waited for another rank itself), or slow transfer.",
+            "Main cause of the excess over the median rank: computation, copies, host (the device waited for the host), idle, passed on (the rank was itself waiting for another rank), or slow transfer.",
         )
         .field(|cause: &R<'_>| cause.kind.as_str().into()),
         Column::text("what", "The kernel, host activity, awaited rank or collective behind it.")
@@ -175,7 +175,7 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
 // step_times
 
 const MEDIAN: Column =
-    Column::milliseconds("median (ms)", "Median over ranks of the step's device-time interval.")
+    Column::milliseconds("median (ms)", "Median over ranks of the step's duration on the device.")
         .with_role(Role::Headline);
 
 fn steps<'a>() -> Sheet<'a, JobAnalysis> {

@@ -343,16 +343,16 @@ fn events_that_are_kept_lead_from_device_work_to_the_call_that_launched_it() {
 #[test]
 fn what_is_wrong_with_recordings_is_named() {
     for (kind, expected) in [
-        (FaultKind::WindowShift, vec![("other number of steps", Some(5)), ("shorter window", Some(5))]),
+        (FaultKind::WindowShift, vec![("different number of steps", Some(5)), ("shorter window", Some(5))]),
         (FaultKind::Dropped, vec![("kernels missing", Some(5))]),
         (FaultKind::NoMetadata, vec![("no metadata", None)]),
         (FaultKind::MissingRank, vec![("ranks missing", None)]),
         (
             FaultKind::CutOff,
-            vec![("cut off", Some(5)), ("other number of steps", Some(5)), ("shorter window", Some(5))],
+            vec![("cut off", Some(5)), ("different number of steps", Some(5)), ("shorter window", Some(5))],
         ),
         (FaultKind::OtherJob, vec![("other job", None), ("ranks missing", None)]),
-        (FaultKind::FewerSteps, vec![("other number of steps", Some(5)), ("shorter window", Some(5))]),
+        (FaultKind::FewerSteps, vec![("different number of steps", Some(5)), ("shorter window", Some(5))]),
     ] {
         let run = run(JobPlan { faults: vec![Fault::new(kind, 5)], ..plan(DP_TP, 3) });
         assert_eq!(run.diagnostics(), expected, "{}: {}", kind.name(), run.said());

@@ -161,7 +161,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         time(
             Column::milliseconds(
                 "GPU Op Time (ms)",
-                "Sum of durations of the ranges' GPU work. Each nested range counts it.",
+                "Sum of durations of the ranges' GPU work. Work in nested ranges counts toward each of them.",
             ),
             |row: &RangeSum| Some(row.operation_time),
         ),
@@ -348,7 +348,7 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         DEVICE.field(|row: &Row<'_>| row.device.into()),
         COUNT.field(|row: &Row<'_>| row.kernels.count.into()),
         TOTAL
-            .described("Sum of the times from the start of the call to the later end of call and kernel.")
+            .described("Sum of the times from the start of the call to the end of the call or of the kernel, whichever is later.")
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
         Column::count("Queued", "Number of kernels that started after their call ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
         median(Column::microseconds("Median Call (µs)", "Median duration of the call.").per("call"), |row| row.calls.as_ref()),

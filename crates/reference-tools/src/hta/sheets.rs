@@ -160,16 +160,16 @@ fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
         us("sum (us)", "Sum of durations.")
             .with_role(Role::Headline)
             .field(|row: &NamedTimes| row.times.sum.into()),
-        us_of("max (us)", "Longest duration; for others, largest sum of a name.")
+        us_of("max (us)", "Longest duration; in the row others, the largest sum of any one name.")
             .field(|row: &NamedTimes| row.times.max.into()),
-        us_of("min (us)", "Shortest duration; for others, smallest sum of a name.")
+        us_of("min (us)", "Shortest duration; in the row others, the smallest sum of any one name.")
             .field(|row: &NamedTimes| row.times.min.into()),
         us_of(
             "stddev",
-            "Sample standard deviation in µs, 0 for one value; with a row of others, over the sums by name.",
+            "Sample standard deviation in µs, 0 for one value; if there is a row others, computed over the sums by name.",
         )
         .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
-        us_of("mean (us)", "Arithmetic mean; with a row of others, over the sums by name.")
+        us_of("mean (us)", "Arithmetic mean; if there is a row others, computed over the sums by name.")
             .field(|row: &NamedTimes| row.times.mean.into()),
     ]
 }
@@ -180,8 +180,8 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_kernel_breakdown",
         "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. If a type has more than ten \
-         names, those beyond the 0.8-quantile of the running sums of times become others, and the statistics \
-         of all rows are over the sums by name. kernel_summary has the statistics over kernels.",
+         names, those beyond the 0.8-quantile of the running sums of times are combined in a row others, and \
+         all statistics are then computed over the sums by name. kernel_summary has the statistics over kernels.",
         times("kernel").into_iter().chain([kind]),
         Hta::kernels,
     )
@@ -337,7 +337,7 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_frequent_kernel_sequences",
         "HTA's get_frequent_cuda_kernel_sequences of the operators named by --hta_sequences_of, with its \
-         default of three kernels or more; with --parity hta. Of nested calls, only the least nested count. \
+         default of three kernels or more; with --parity hta. Of nested calls, only the outermost are counted. \
          frequent_sequences covers all operators.",
         [
             Column::text("pattern", "Names of the operator and its device events, by start time.")

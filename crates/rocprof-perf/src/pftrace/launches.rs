@@ -38,7 +38,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(statistics(
             ["TAvg_ns", "TMed_ns", "TMin_ns", "TMax_ns", "TStdDev_ns"],
             "launch",
-            "Mean A + Q + K in ns of calls with a kernel; like all such columns 0 if there are none.",
+            "Mean A + Q + K in ns of calls with a kernel; 0 if there are none, as in all such columns.",
             |row| row.spread[0].as_ref(),
         ))
         .chain(statistics(

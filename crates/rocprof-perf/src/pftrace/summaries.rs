@@ -56,13 +56,17 @@ fn readable<C, K>(instances: &'static str) -> [Field<C, Timed<K>>; 8] {
         Column::text("Time", "Time % with one decimal and percent sign.")
             .only_in(Layout::Listed)
             .field(|row: &Timed<K>| format!("{:.1}%", row.percent).into()),
-        time(Column::text("Total Time", "Total Time (ns) in ms, μs or ns."), |times| times.sum as f64),
+        time(Column::text("Total Time", "Total Time (ns), converted to ms, μs or ns."), |times| {
+            times.sum as f64
+        }),
         Column::count("Instances", instances).field(|row: &Timed<K>| row.durations.count.into()),
-        time(Column::text("Avg", "Avg (ns) in ms, μs or ns."), |times| times.mean),
-        time(Column::text("Med", "Med (ns) in ms, μs or ns."), |times| times.median),
-        time(Column::text("Min", "Min (ns) in ms, μs or ns."), |times| times.min as f64),
-        time(Column::text("Max", "Max (ns) in ms, μs or ns."), |times| times.max as f64),
-        time(Column::text("StdDev", "StdDev (ns) in ms, μs or ns."), |times| times.population_std),
+        time(Column::text("Avg", "Avg (ns), converted to ms, μs or ns."), |times| times.mean),
+        time(Column::text("Med", "Med (ns), converted to ms, μs or ns."), |times| times.median),
+        time(Column::text("Min", "Min (ns), converted to ms, μs or ns."), |times| times.min as f64),
+        time(Column::text("Max", "Max (ns), converted to ms, μs or ns."), |times| times.max as f64),
+        time(Column::text("StdDev", "StdDev (ns), converted to ms, μs or ns."), |times| {
+            times.population_std
+        }),
     ]
 }
 

@@ -252,7 +252,8 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
             names!("Queue Delay"),
             "event",
             "Queue delay Q: mean of GPU start minus call end, 0 if the GPU started before the call returned. \
-             Every event of a call counts, so events of a graph wait for earlier ones.",
+             Every event of a call counts, so for a graph the delay includes the time its events wait for \
+             earlier ones.",
             |row| &row.queued,
         ))
         .chain(figures(
@@ -264,7 +265,7 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(figures(
             names!("GPU Time"),
             "event",
-            "Time on the GPU K: mean duration of the kernel or copy.",
+            "Time on the GPU (K): mean duration of the kernel or copy.",
             |row| &row.on_gpu,
         ))
         .chain([total]);

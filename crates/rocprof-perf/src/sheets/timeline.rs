@@ -157,7 +157,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         names::GPU_TIMELINE_BY_AGENT,
-        "Where each GPU's time went between its first start and its last end: one row per GPU with work and kind of time. A copy between two GPUs counts for both; copies within host memory count for none.",
+        "Where each GPU's time went between its first start and its last end: one row per kind of time for each GPU that did work. A copy between two GPUs counts toward both; copies within host memory count toward none.",
         fields,
         |analysis| {
             let rows = |AgentTimeline { agent, breakdown }: AgentTimeline<'a>| {

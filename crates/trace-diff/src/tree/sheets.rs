@@ -97,7 +97,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
         .field(|row: &Row| row.group.status.as_str().into()),
         Column::text(
             "confidence",
-            "Certainty of the operators' match. certain: no other candidate; likely: others are as similar; possible: only similar. For several units, the lowest. Empty without a match.",
+            "Certainty of the operators' match. certain: no other candidate; likely: other candidates are equally similar; possible: similar, not identical. For several units, the lowest. Empty without a match.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.confidence.map(Confidence::as_str).into()),

@@ -72,9 +72,9 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
         Some(base) if is_of_our_time(1000 * base + read) => {
             Some("baseTimeNanoseconds seems to be in microseconds")
         }
-        Some(_) if is_of_our_time(read) => {
-            Some("times seem to be absolute although the file names a base, which was added twice")
-        }
+        Some(_) if is_of_our_time(read) => Some(
+            "times seem to be absolute already, although the file specifies a base, so the base was added twice",
+        ),
         None if is_of_our_time(read) || as_nanoseconds < LEAST_ABSOLUTE => None,
         None if is_of_our_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
         Some(_) | None => None,

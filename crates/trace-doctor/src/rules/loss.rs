@@ -173,7 +173,7 @@ pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
         false => (
             Severity::Note,
             format!(
-                "{share} have no launch in the file, nor does any event with their names: the calls were not \
+                "{share} have no launch in the file, nor has any other event of the same name: the calls were not \
                  recorded"
             ),
         ),

@@ -481,7 +481,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "C2",
         looks_for: "an offset between device and host clocks",
-        remedy: "Correct queue times and launch delays by the bound, or compare them within this recording only.",
+        remedy: "Correct queue times and launch delays by the reported offset, or compare them within this recording only.",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
         elsewhere: &[],
@@ -587,7 +587,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "I3",
         looks_for: "External ids that match no operator",
-        remedy: "Nothing to do if correlation ids link; recorders up to early 2024 write such ids.",
+        remedy: "Nothing to do if correlation ids link the events to operators; recorders up to early 2024 write such ids.",
         harm: Harm::None,
         consequence: None,
         elsewhere: &[],

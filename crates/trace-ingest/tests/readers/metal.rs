@@ -304,7 +304,11 @@ fn compressed_files_are_read_and_damage_is_told() {
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     let cut = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     assert!(cut.rows.len() > 5_000 && cut.rows.len() < 15_000, "{}", cut.rows.len());
-    assert!(warnings(&cut)[0].contains("is truncated; all rows before were read"), "{:?}", cut.warnings);
+    assert!(
+        warnings(&cut)[0].contains("is truncated; all rows before that point were read"),
+        "{:?}",
+        cut.warnings
+    );
 }
 
 #[test]

@@ -233,7 +233,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         COLL_ANALYSIS,
-        "Communication kernels (with a correlation or External id) and host collectives (Gloo's; without any device work, calls named after a collective), by process group, collective, type, size and stream, most time first; omitted if there are none or collective analysis is off.",
+        "Communication kernels (with a correlation or External id) and host collectives (those of Gloo or, if there is no device work at all, calls named after a collective), by process group, collective, type, size and stream, most time first; omitted if there are none or collective analysis is off.",
         fields,
         rows,
     ).showing(&[Figure::Collectives])

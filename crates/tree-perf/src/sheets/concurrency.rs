@@ -212,9 +212,13 @@ const HIGHEST: Column = Column::new(
 /// The bandwidth of copies over time.
 pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
-        Column::new("GB/s min", RATE, "Lowest combined rate in the interval; 0 if no copy ran at some time.")
-            .per("moment")
-            .field_in(|_, part: &Part| part.min.into()),
+        Column::new(
+            "GB/s min",
+            RATE,
+            "Lowest combined rate in the interval; 0 if at any time in it no copy ran.",
+        )
+        .per("moment")
+        .field_in(|_, part: &Part| part.min.into()),
         HIGHEST.with_role(Role::Headline).field_in(|_, part: &Part| part.max.into()),
     ];
     Sheet::with_context(

@@ -149,7 +149,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     let figures = [
         of(
-            value("mean", "Mean over the time with a known value, in the counter's unit. A value holds until the next sample, at most twice the median interval.")
+            value("mean", "Mean over the time with a known value, in the counter's unit. A value holds until the next sample, but for at most twice the median interval.")
                 .with_role(Role::Headline),
             |_, _, series| series.values.mean(),
         ),
@@ -204,7 +204,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "device_counters",
-        "Sampled device counters, such as power and clocks, weighted by time; if the trace has any. Samples are about a millisecond apart, too coarse for single kernels.",
+        "Sampled device counters, such as power and clocks, weighted by time; if the trace has any. Samples are about a millisecond apart, too coarse for individual kernels.",
         names.into_iter().chain(figures),
         |analysis| {
             let counters = counters(analysis)?;
@@ -222,9 +222,9 @@ const HEIGHT: Column = Column::percent(
 /// One row per device, counter and part of the time.
 pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
-        value("min", "Smallest value in the part, in the counter's unit.")
+        value("min", "Smallest value in the interval, in the counter's unit.")
             .field_in(|_, part: &Part| part.min.into()),
-        value("max", "Largest value in the part, in the counter's unit.")
+        value("max", "Largest value in the interval, in the counter's unit.")
             .field_in(|_, part: &Part| part.max.into()),
         HEIGHT.field_in(|_, part: &Part| percent_of_highest(part).into()),
     ];

@@ -259,7 +259,7 @@ struct OwnerRow {
 pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
         DEVICE.field_in(|_, row: &OwnerRow| row.device.to_string().into()),
-        Column::text("by", "operator: the innermost enclosing the allocation that does more than allocate (not aten::empty and the like). outermost operator: the top-level one. module: the innermost nn.Module. Each kind covers all blocks.")
+        Column::text("by", "operator: the innermost operator that encloses the allocation and does more than allocate (not aten::empty and the like). outermost operator: the top-level one. module: the innermost nn.Module. Each kind covers all blocks.")
             .field_in(|_, row: &OwnerRow| row.kind.name().into()),
         Column::text("owner", "Name; (none) for blocks allocated outside any.")
             .field_in(|context: &Context<'_>, row: &OwnerRow| match (row.owner, row.kind) {
@@ -269,7 +269,7 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
     ];
     let figures = [
-        bytes("bytes_at_peak", "Bytes of its blocks live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
+        bytes("bytes_at_peak", "Bytes of its blocks that are live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| row.at_peak.into()),
         Column::percent("percent of peak", "Share of all memory allocated at the peak.")
@@ -341,7 +341,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("bytes", "Size of the block.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row<'_>| row.1.bytes.into()),
-        Column::text("operator", "Innermost operator enclosing the allocation that does more than allocate; empty if none.")
+        Column::text("operator", "Innermost operator that encloses the allocation and does more than allocate; empty if none.")
             .field_in(|context: &Context<'_>, row: &Row<'_>| text(context, row.1.owner.operator)),
         Column::text("module", "Innermost enclosing nn.Module; empty if none.").showing(&[Figure::ModulesOfMemory])
             .field_in(|context: &Context<'_>, row: &Row<'_>| module(context, row.1.owner.module))

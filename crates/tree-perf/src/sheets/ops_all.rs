@@ -124,8 +124,8 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .when(CallTable::by_module),
     ]);
     fields.extend(kernel_fields(
-        columns::KERNEL_DETAILS.described("Kernels of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; calls with another number of kernels than the first do not count."),
-        columns::KERNEL_DETAILS_SHORT.described("Name (cut at 64 characters), stream and mean duration (to 0.01 µs) of each kernel of kernel_details_summary."),
+        columns::KERNEL_DETAILS.described("Kernels of a call by position, with count, total, mean, median, population standard deviation, minimum and maximum over calls in µs; calls with a different number of kernels than the first do not count."),
+        columns::KERNEL_DETAILS_SHORT.described("Name (cut to 64 characters), stream and mean duration (rounded to 0.01 µs) of each kernel of kernel_details_summary."),
         |row: &Row<'_>| &row.kernels,
     ));
     if with_overlap {

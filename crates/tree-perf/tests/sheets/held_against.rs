@@ -101,7 +101,7 @@ fn with_the_figures_of_tracelens_copies_are_what_their_model_says() {
 
 #[test]
 fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
-    let told = "by its name, the kernel multiplies FP32";
+    let told = "judging by its name, the kernel multiplies FP32";
     let cases = [
         ("ampere_sgemm_32x32_tn", "h100", false, "vector_fp32", format!("{told} without matrix units"), 66.9),
         (

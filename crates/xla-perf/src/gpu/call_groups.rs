@@ -29,7 +29,7 @@ pub(crate) const MODULE: Column =
 pub(crate) const CATEGORY: Column = Column::new(
     "op category",
     Text,
-    "Category of the instruction, by opcode, library call or fusion contents: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; memcpy, memset and, by kernel name, others if the profile does not embed the instruction.",
+    "Category of the instruction, by opcode, library call or fusion contents: GEMM, CONV_fwd, SDPA_fwd, reduce, elementwise, data_movement, communication …; if the profile does not embed the instruction: memcpy, memset, or a category by kernel name.",
 );
 
 /// Calls of one row, by their first kernel's uid; never empty.

@@ -119,7 +119,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
         ),
         gpu_sheet(
             "gpu_events_categorized_mean",
-            "Compute kernels by kind, per GPU on average. The kernel's own name decides the kind before its instruction's: library kernels of a convolution are GEMM here.",
+            "Compute kernels by kind, per GPU on average. The kind is taken from the kernel's own name first and only then from its instruction's: library kernels of a convolution are GEMM here.",
             kind_fields(
                 Column::new("name", Text, "Kernel category; Uncategorized Events if none."),
                 "time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",

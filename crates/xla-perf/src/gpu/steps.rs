@@ -90,7 +90,7 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ]);
     sheet(
         "steps",
-        "Executions of programs on GPUs by start: from the host's executions around the launches if the profile has them, else from repeats of the program's first kernel.",
+        "Executions of programs on GPUs by start: taken from the host executions that enclose the launches if the profile has them, otherwise from repeats of the program's first kernel.",
         fields,
         steps,
     )

@@ -30,7 +30,7 @@ pub(super) fn timeline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 3] {
     [
         gpu_sheet(
             names::GPU_TIMELINE,
-            "Time breakdown of each GPU: one row per GPU with events and kind of time.",
+            "Time breakdown of each GPU: one row per kind of time for each GPU with events.",
             [
                 TYPE.field(|row: &GpuTime| row.kind.into()),
                 TIME.field_in(|analysis: &&JaxAnalysis, row: &GpuTime| analysis.ms(row.time).into()),

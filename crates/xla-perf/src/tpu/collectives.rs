@@ -146,8 +146,11 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::count("Index", "Position among the operation's executions, from 0.")
             .with_role(Role::Name)
             .field(|row: &CollectiveRow<'_>| (row.index as u64).into()),
-        Column::nested("Replica groups", "Groups of exchanging devices, as in the instruction.")
-            .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
+        Column::nested(
+            "Replica groups",
+            "Groups of devices that exchange data with each other, as in the instruction.",
+        )
+        .field(|row: &CollectiveRow<'_>| row.replica_groups.into()),
         Column::text("Shape", "Result shape on one core.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.shape.as_str().into()),

@@ -237,7 +237,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "framework_op_stats",
-        "Framework operations: the HLO operations from each on all tensor cores, \
+        "Framework operations, each with its HLO operations on all tensor cores \
         and its host calls, as in the XLA profiler's Framework Op Stats; most self time first, the device \
         before the host.",
         fields,

@@ -355,9 +355,9 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "op_profile",
-        "Operations as two trees, by category and by program and category, parts below their whole and most \
-         time first, as in the XLA profiler's Op Profile. Operations with others inside count by self time \
-         in programs and in the total, and are in no category.",
+        "Operations as two trees (by category; by program and category), each part below its parent, most time \
+         first, as in the XLA profiler's Op Profile. An operation that contains others counts with its self \
+         time in programs and the total, and belongs to no category.",
         fields,
         rows,
     )

@@ -249,7 +249,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
         Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, from its plane."),
         Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Number of tensor cores in the profile."),
         Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
-            .meaning("Number of steps on all cores; the text defines a step."),
+            .meaning("Number of steps on all cores; the Text column says what counts as a step."),
         step_time("Step time, mean", |steps| steps.mean_ms).meaning("Mean length of a step on a core."),
         step_time("Step time, standard deviation", |steps| steps.deviation_ms)
             .meaning("Population standard deviation over all steps on all cores."),

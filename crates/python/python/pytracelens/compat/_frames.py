@@ -99,7 +99,7 @@ def summary_by_shape(launchers: pandas.DataFrame, name: str) -> pandas.DataFrame
 
 
 def kernel_statistics(lists: Sequence[Any]) -> list[dict[str, Any]]:
-    """Kernels of the calls, position by position. Calls with another number of kernels than the first do not count."""
+    """Kernels of the calls, position by position. Calls with a different number of kernels than the first do not count."""
     lists = [kernels for kernels in lists if kernels]
     if not lists:
         return []

@@ -128,12 +128,12 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
             }),
         Column::flag(
             "nested",
-            "Whether all calls of the row are nested in other calls of the same sheet, such as aten::native_layer_norm in aten::layer_norm: their kernels also count for the outer calls, so sums over the sheet must exclude the row.",
+            "Whether all calls of the row are nested in other calls of the same sheet, such as aten::native_layer_norm in aten::layer_norm: their kernels also count toward the outer calls, so sums over the sheet must exclude the row.",
         )
         .field(|row: &Row| (row.group.nested == row.group.rows.len()).into()),
         Column::count(
             "nested_count",
-            "Number of the row's calls nested in other calls of the same sheet; if an operator calls itself, such as one overload of aten::upsample_nearest2d another, Kernel Time (µs)_sum counts the kernels of both.",
+            "Number of the row's calls nested in other calls of the same sheet; if an operator calls itself (as one overload of aten::upsample_nearest2d calls another), Kernel Time (µs)_sum counts the kernels of both.",
         ).with_role(Role::Detail)
         .field(|row: &Row| row.group.nested.into()),
         columns::NOTE.field(|row: &Row| row.note.as_deref().into()),
