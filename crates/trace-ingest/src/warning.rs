@@ -342,7 +342,7 @@ pub enum RecordFault {
     #[error("device work without collected times, skipped")]
     NotCollected,
     /// Names that the file does not give were replaced by their number.
-    #[error("events whose name is missing, shown by the number of the name")]
+    #[error("events whose name is missing, shown by the name's ID")]
     UnknownName,
     /// Device numbers of a process that sees only some of the machine's GPUs were replaced by those of the machine.
     #[error("events with process-local GPU numbers, renumbered to match the machine")]

@@ -14,7 +14,7 @@ pub enum Notice {
         /// Sum of their durations in µs.
         time_us: f64,
     },
-    /// Calls with another number of kernels than the first call of their row in the operator sheet are no part
+    /// Calls with a different number of kernels than the first call of their row in the operator sheet are no part
     /// of the row's list of kernels.
     #[error(
         "{calls} of {of} calls are in the counts and times of ops_all but not in its kernel lists: the number of kernels varies within a row"

@@ -842,7 +842,7 @@ const LAST: Column =
     Column::count("times_arrived_last", "Number of collectives it entered last, making all others wait.");
 const LAST_PERCENT: Column = Column::percent(
     "pct_arrived_last",
-    "times_arrived_last as a share of the rank's collectives (in the TraceLens layout, of all ranks' collectives).",
+    "times_arrived_last as a share of the rank's collectives (in the TraceLens layout, of the job's collectives).",
 );
 
 fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
@@ -867,7 +867,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
         }),
         Column::count(
             "num_collectives",
-            "Number of collectives the rank took part in (in the TraceLens layout, that any rank took part in).",
+            "Number of collectives the rank took part in (in the TraceLens layout, all collectives of the job).",
         )
         .field(|rank: &R| rank.of.into()),
         Column::microseconds(

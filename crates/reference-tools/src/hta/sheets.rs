@@ -337,7 +337,7 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_frequent_kernel_sequences",
         "HTA's get_frequent_cuda_kernel_sequences of the operators named by --hta_sequences_of, with its \
-         default of three kernels or more; with --parity hta. Of nested calls, only the outermost are counted. \
+         default of three kernels or more; with --parity hta. Only calls at the smallest nesting depth count. \
          frequent_sequences covers all operators.",
         [
             Column::text("pattern", "Names of the operator and its device events, by start time.")

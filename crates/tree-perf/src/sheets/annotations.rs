@@ -49,7 +49,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::count("count", "Number of ranges.").field(|row: &Row| row.count.into()),
         Column::count("device_events", "Number of device events in the ranges.")
             .field(|row: &Row| row.device_events.into()),
-        Column::count("innermost_events", "Number of device events not contained in any shorter range on the same side; adds up over the rows of a side.")
+        Column::count("innermost_events", "Number of device events in the ranges but in no shorter range on the same side; adds up over the rows of a side.")
             .field(|row: &Row| row.innermost.into()),
     ];
     Sheet::with_context(

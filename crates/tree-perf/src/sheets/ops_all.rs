@@ -204,7 +204,7 @@ pub(crate) fn calls_outside_kernel_lists(analysis: &Analysis) -> Option<Notice> 
     (calls > 0).then(|| Notice::CallsOutsideKernelLists { calls, of: analysis.launchers.all_parts().len() })
 }
 
-/// Calls with another number of kernels than the first of their group.
+/// Calls with a different number of kernels than the first of their group.
 fn calls_outside_lists(analysis: &Analysis, groups: &[CallGroup<'_, LauncherPart>]) -> usize {
     let kernels = |call: &LauncherPart| analysis.launchers.kernels_of_part(call).len();
     let outside = |group: &CallGroup<'_, LauncherPart>| {

@@ -170,7 +170,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Step", Text, "Total for the entire profile, Average for all steps recorded on every core (total time per step), or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
         Column::new("Rank", Count, "Rank: 0 for the entire program, 1 for the operation with the most self time.").with_role(Role::Name).field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
         Column::new("Category", Text, "Operation category, from the compiler; Program for the entire program.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
-        Column::new("Operation", Text, "Operation name. The row of the entire program is the sum over outermost operations, divided by total time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
+        Column::new("Operation", Text, "Operation name. For the entire program, rates are the summed work of operations that contain no others / total time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
         Column::new("# Occurrences", Count, "Number of executions on all cores.").field(|row: &RooflineRow<'_>| row.times.occurrences.into()),
         Column::new("Total Time (us)", Number(Microseconds), "Time of all executions by the device clock.").field(|row: &RooflineRow<'_>| row.times.total_us.into()),
         Column::new("Avg. time (us)", Number(Microseconds), "Mean time per execution.").per("execution").field(|row: &RooflineRow<'_>| {
