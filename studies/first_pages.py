@@ -255,7 +255,7 @@ def check_headline(page, ledger, recording, devices, gaps):
     if cut:
         ledger.claim("gap between two cycles", cut, max(d["gap"] for d in own), unit="ns")
         unknown = cut
-    found = re.search(r"idle ([\d.]+)%(?: to ([\d.]+)%)? of (?:the|its) span(?:, ([\d.]+)% on average)?", line)
+    found = re.search(r"idle ([\d.]+)%(?: to ([\d.]+)%)? of (?:the|its) (?:span|window)(?:, ([\d.]+)% on average)?", line)
     if found:
         ledger.claim("headline: idle", float(found[3] or found[1]), 100 * (idle - unknown) / (span - cut), unit="%", absolute=0.1)
     if found and found[2]:

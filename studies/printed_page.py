@@ -24,7 +24,7 @@ class Page:
         self.spans = [
             (m[1], duration(m[2], m[3]), duration(m[4], m[5]), duration(m[6], m[7]), duration(m[8], m[9]) if m[8] else 0)
             for m in re.finditer(
-                rf"^(.*?) span {TIME} \(first start to last end\): busy {TIME}, idle {TIME}" rf"(?:, not recorded {TIME})?", joined, re.M
+                rf"^(.*?) (?:span|window) {TIME} \(first start to last end[^)]*\): busy {TIME}, idle {TIME}" rf"(?:, not recorded {TIME})?", joined, re.M
             )
         ]
         self.shares = [

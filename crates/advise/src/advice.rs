@@ -37,8 +37,12 @@ pub struct Advice {
     pub window_us: f64,
     /// The window in parts that add up to it, in µs; empty where they are not known.
     pub parts_us: Vec<(Bucket, f64)>,
-    /// The findings, largest gain first; those without a figure last.
+    /// The findings, largest gain first; where the program has steps, what [happens once](Finding::happens_once) behind what
+    /// recurs. Those without a figure last.
     pub findings: Vec<Finding>,
+    /// Whether what happens once stands behind what recurs.
+    #[serde(skip)]
+    once_last: bool,
 }
 
 /// What a recording knows beyond the facts for rules.
@@ -109,8 +113,15 @@ impl Advice {
         };
         findings.retain(is_worth_it);
         let parts = parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time)));
-        let advice = Advice::of_findings(facts.us(facts.window()), parts.collect(), findings);
-        Advice { device: facts.device.clone(), ..advice }
+        let mut advice = Advice::of_findings(facts.us(facts.window()), parts.collect(), findings);
+        advice.device.clone_from(&facts.device);
+        // Without steps nobody knows what recurs.
+        advice.once_last = facts.steps.len() > 1;
+        if advice.once_last {
+            advice.findings.sort_few_by_key(|finding| (finding.gain.is_none(), finding.happens_once()));
+            advice.number();
+        }
+        advice
     }
 
     /// Findings that others made, ranked. `parts_us` add up to the window, or are empty.
@@ -118,13 +129,18 @@ impl Advice {
     pub fn of_findings(window_us: f64, parts_us: Vec<(Bucket, f64)>, mut findings: Vec<Finding>) -> Self {
         let mid = |finding: &Finding| finding.gain.map_or(-1.0, |gain| gain.mid_us);
         findings.sort_few_by(|a, b| mid(b).total_cmp(&mid(a)));
-        for (finding, rank) in findings.iter_mut().zip(1..) {
-            finding.rank = rank;
+        for finding in &mut findings {
             let share = |time: f64| if window_us > 0.0 { time / window_us * 100.0 } else { 0.0 };
             finding.share_percent = finding.gain.map(|gain| share(gain.mid_us));
             finding.amount_percent = finding.amount_us.map(share);
         }
-        Advice { device: None, window_us, parts_us, findings }
+        let mut advice = Advice { device: None, window_us, parts_us, findings, once_last: false };
+        advice.number();
+        advice
+    }
+
+    fn number(&mut self) {
+        self.findings.iter_mut().zip(1..).for_each(|(finding, rank)| finding.rank = rank);
     }
 
     /// The findings that a first page has room for: those that give back most, and large amounts of time of which nobody
@@ -138,7 +154,9 @@ impl Advice {
         let mut first: Vec<(f64, &Finding)> =
             self.findings.iter().filter_map(|finding| Some((worth(finding)?, finding))).collect();
         first.sort_few_by(|(a, _), (b, _)| b.total_cmp(a));
-        first.into_iter().take(MOST_FIRST).map(|(_, finding)| finding)
+        first.truncate(MOST_FIRST);
+        first.sort_few_by_key(|(_, finding)| self.once_last && finding.happens_once());
+        first.into_iter().map(|(_, finding)| finding)
     }
 
     /// The window in its parts, for people: `window 1.2 ms: computation 60.0%, idle 40.0%`.
@@ -340,7 +358,7 @@ impl Draft<'_> {
             kernels: kernels(facts, &by_time),
             module: module(facts, &by_time),
             call_site,
-            remedy: rule.remedy(facts.program).to_owned(),
+            remedy: claim.remedy.unwrap_or_else(|| rule.remedy(facts.program)).to_owned(),
             alternatives,
             doubts: Vec::new(),
         }

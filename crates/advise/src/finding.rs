@@ -242,12 +242,21 @@ impl Finding {
         })
     }
 
+    /// Whether its time is that of a first use, which does not come again in the same run.
+    #[must_use]
+    pub fn happens_once(&self) -> bool {
+        self.rule == FIRST_USE
+    }
+
     /// Whether a pattern such as `IDLE-*` means the finding's rule.
     #[must_use]
     pub fn is_of(&self, pattern: &str) -> bool {
         means_rule(pattern, &self.rule)
     }
 }
+
+/// The rule about the first use of something.
+pub(crate) const FIRST_USE: &str = "IDLE-INIT";
 
 /// Whether a pattern means a rule: it is the rule's name, or its start with `*` behind it, such as `IDLE-*`.
 #[must_use]

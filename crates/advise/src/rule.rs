@@ -242,6 +242,8 @@ pub struct Claim {
     pub amount: Option<i64>,
     /// Whether none of the device events is launched any more, although others take a part of their time.
     pub removes_launches: bool,
+    /// What to do about it, where that is not what the [rule](Rule::remedy) says.
+    pub remedy: Option<&'static str>,
 }
 
 impl Claim {
@@ -260,6 +262,7 @@ impl Claim {
             worth: 0.0,
             amount: None,
             removes_launches: false,
+            remedy: None,
         }
     }
 

@@ -176,6 +176,8 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
     let (tree, trace) = (analysis.tree(), analysis.trace());
     let found = analysis.iterations();
     let mut steps = Steps::default();
+    // By kept step, how much longer its wait is than its device's idle time.
+    let mut waits: Vec<i64> = Vec::new();
     let division = match found.steps() {
         Some((level, measured)) => {
             steps.kind = level.kind.as_str().to_owned();
@@ -187,6 +189,7 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
             };
             let whole = level.iterations.iter().enumerate().filter(is_whole);
             steps.index = whole.map(|(index, _)| index).take(MOST_STEPS).collect();
+            waits = steps.index.iter().map(|&index| measured.iterations[index].wait_beyond_idle()).collect();
             Some(Division::new(tree, &level.iterations))
         }
         // The recording is the only step.
@@ -257,6 +260,9 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
             (_, None) => &mut made.rest.own_time,
         };
         busy[at] += ns(breakdown.busy);
+    }
+    for (idle, wait) in made.idle.iter_mut().zip(waits) {
+        *idle = (*idle + ns(wait)).max(0);
     }
     let duration = |at: usize| -> i64 {
         let parts = made.idle[at] + made.exposed_communication[at] + made.rest.own_time[at];
@@ -591,6 +597,38 @@ mod tests {
         // The wait for a step is its own.
         assert_eq!((found.idle[0], found.steps.duration[0]), (5000, 10_000));
         assert_eq!((found.kernels[1], unit("aten::add").calls), (3, 1.0));
+    }
+
+    /// Holds the kept steps of a recording against the durations that its first page has.
+    fn check_steps(path: &Path) {
+        let trace = read_path(path, &ReadOptions::default()).unwrap();
+        let tree = TraceTree::build(trace, &TreeOptions::default());
+        let analysis = Analysis::from_tree(tree, AnalysisOptions::default());
+        let Steps { index, duration, .. } = recording(&analysis, None, false).steps;
+        let (level, measured) = analysis.iterations().steps().unwrap();
+        assert!(!index.is_empty(), "{}", path.display());
+        for (&index, duration) in index.iter().zip(duration) {
+            let shown = measured.iterations[index].duration(&level.iterations[index]);
+            let shown = shown * 1000 / analysis.trace().time_unit().per_microsecond();
+            assert!((duration - shown).abs() <= 2, "{}, step {index}: {duration} {shown}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_step_takes_as_long_as_on_the_first_page() {
+        let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated");
+        for name in ["cuda_training_step.json.gz", "rocm_training_step.json.gz", "nsys/run.sqlite"] {
+            check_steps(&generated.join(name));
+        }
+    }
+
+    #[test]
+    fn a_step_of_the_corpus_takes_as_long_as_on_the_first_page() {
+        for name in ["a10g-two-steps/trace.json.gz", "v100-2021-resnet/trace.json.gz"] {
+            if let Some(path) = testdata::corpus(&format!("field/recordings/{name}")) {
+                check_steps(&path);
+            }
+        }
     }
 
     #[test]

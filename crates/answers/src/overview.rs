@@ -85,8 +85,7 @@ fn times(summary: &Summary, facts: &mut Vec<Fact>) {
             let item = format!("{}: {item}", timeline.device);
             facts.push(Fact { topic: "time", item, value: duration(us), figure: Some((us, "µs")) });
         };
-        let (window, bounds) = timeline.window_in_words();
-        time(&format!("{window}, {bounds}"), timeline.total_us);
+        time(&format!("window, {}", timeline.window_bounds()), timeline.total_us);
         time("busy", timeline.busy_us);
         time("idle", timeline.idle_us);
         let breakdown = &timeline.breakdown;
@@ -100,7 +99,7 @@ fn times(summary: &Summary, facts: &mut Vec<Fact>) {
             if item == "not recorded" && part == 0 {
                 continue;
             }
-            let item = format!("{}: {item}, share of the span", timeline.device);
+            let item = format!("{}: {item}, share of the window", timeline.device);
             facts.push(percent("time", item, breakdown.percent_of_total(part)));
         }
     }
@@ -183,7 +182,7 @@ mod tests {
             "recording | recorded | NVIDIA H200 |  | ",
             "recording | CUDA runtime | 12.4 |  | ",
             "time | GPU: busy | 700.0 µs | 700.0 | µs",
-            "time | GPU: idle, share of the span | 30.0% | 30.0 | %",
+            "time | GPU: idle, share of the window | 30.0% | 30.0 | %",
             "coverage | FLOPs and bytes known, share of device time | 80.0% | 80.0 | %",
             "coverage | communication, share of device time | 20.0% | 20.0 | %",
             "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs",

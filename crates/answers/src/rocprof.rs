@@ -78,12 +78,6 @@ impl Reporter for RocprofReporter {
             let of_profile = |time: &Interval| Interval::new(origin + time.start, origin + time.end);
             analysis.know_unrecorded(tree.unrecorded().time.as_slice().iter().map(of_profile).collect());
         }
-        run.begin(Stage::Sheets);
-        let title = title(path);
-        let (mut made, mut known) = tables(&*analysis, rocprof_sheets(), layout)?;
-        if analysis.options().conventions.units == TimeUnits::AThousandthBelow {
-            made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
-        }
         let is_overrun = |warning: &&TreeWarning| matches!(warning, TreeWarning::Overruns { .. });
         let of_tree = tree.iter().flat_map(TraceTree::warnings).filter(is_overrun).cloned();
         let overruns: Vec<Notice> = of_tree.map(Notice::Tree).collect();
@@ -92,6 +86,16 @@ impl Reporter for RocprofReporter {
             Some(_) => tree.map(|_| TraceTree::build(analysis.profile().to_trace(), &tree_options)),
         };
         let traced = tree.and_then(traced);
+        // The sheets and the first page speak of the same windows.
+        let devices = traced.iter().flat_map(Analysis::timelines_of_devices);
+        let sharing = devices.filter(|of| of.shares_window).map(|of| (of.device, of.breakdown.total));
+        analysis.know_shared_windows(sharing);
+        run.begin(Stage::Sheets);
+        let title = title(path);
+        let (mut made, mut known) = tables(&*analysis, rocprof_sheets(), layout)?;
+        if analysis.options().conventions.units == TimeUnits::AThousandthBelow {
+            made.iter_mut().for_each(|table| table.rename_in_excerpt("kernel ms", "kernel µs"));
+        }
         let advice = traced
             .as_ref()
             .map(|trace| advice::of_trace(trace, diagnosis.as_ref(), None, &Limits::default()));
@@ -194,9 +198,10 @@ fn summary(analysis: &RocprofAnalysis, finding: Option<TraceFinding>, title: Str
         headlines: statements.clone().flatten().count(),
         statements: statements.flatten().collect(),
         timelines: shown
-            .map(|AgentTimeline { agent, breakdown }| {
+            .map(|&AgentTimeline { agent, breakdown, shares_window }| {
                 let name = agent.map_or("GPU".to_owned(), agent_name);
-                Timeline::new(name, *breakdown, |nanoseconds| nanoseconds as f64 / 1e3)
+                let timeline = Timeline::new(name, breakdown, |nanoseconds| nanoseconds as f64 / 1e3);
+                Timeline { shares_window, ..timeline }
             })
             .collect(),
         more_timelines: Summary::more_timelines(timelines.len(), names::GPU_TIMELINE_BY_AGENT),

@@ -75,6 +75,19 @@ impl Summary {
         })
     }
 
+    /// Whether a line about rooflines says something of the program: calls with FLOPs and bytes take at least a fifth of the
+    /// device time, and a twentieth of the devices' windows.
+    #[must_use]
+    pub fn tells_rooflines(&self) -> bool {
+        const LEAST_OF_DEVICE_TIME: f64 = 20.0;
+        const LEAST_OF_WINDOW: f64 = 5.0;
+        let covered = self.coverage.as_ref().map_or(0.0, |coverage| coverage.modelled_percent);
+        let sum = |of: fn(&Timeline) -> f64| self.timelines.iter().map(of).sum::<f64>();
+        let (busy, total) = (sum(|timeline| timeline.busy_us), sum(|timeline| timeline.total_us));
+        let of_window = if total > 0.0 { covered * busy / total } else { covered };
+        covered >= LEAST_OF_DEVICE_TIME && of_window >= LEAST_OF_WINDOW
+    }
+
     /// Timelines that a first page has room for.
     pub(crate) const MOST_TIMELINES: usize = 4;
 
@@ -115,14 +128,14 @@ impl LeftOut {
     }
 }
 
-/// What a device did from its first event to the end of its last.
+/// What a device did in its window.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// The device, as its recorder names it.
     pub device: String,
-    /// The whole span in µs.
+    /// The window in µs.
     pub total_us: f64,
-    /// Whether the span is that of several devices of one process.
+    /// Whether the window is that of several devices of one process.
     pub shares_window: bool,
     /// Time with at least one event in µs.
     pub busy_us: f64,
@@ -137,12 +150,12 @@ fn named<'n>(figures: impl Iterator<Item = (&'n str, f64)>) -> Vec<Value> {
 }
 
 impl Timeline {
-    /// What the whole is, and from when to when.
+    /// From when to when its window is.
     #[must_use]
-    pub fn window_in_words(&self) -> (&'static str, &'static str) {
+    pub fn window_bounds(&self) -> &'static str {
         match self.shares_window {
-            true => ("window", "first start to last end on any device of its process"),
-            false => ("span", "first start to last end"),
+            true => "first start to last end on any device of its process",
+            false => "first start to last end",
         }
     }
 
@@ -189,6 +202,7 @@ pub(crate) fn devices(count: usize, name: &str) -> String {
 mod tests {
     use std::path::Path;
 
+    use gpu_timeline::{Activity, DeviceEvent};
     use report_writers::JsonTable;
 
     use super::*;
@@ -228,6 +242,31 @@ mod tests {
     fn assert_equal(a: f64, b: f64, what: &str) {
         assert!((a - b).abs() <= 1e-9 * b.abs(), "{what}: {a} {b}");
         assert!(b > 0.0, "{what}");
+    }
+
+    #[test]
+    fn rooflines_are_told_of_a_fifth_of_the_device_time_that_is_a_twentieth_of_the_window() {
+        // The last but one is 99 % idle.
+        for (covered, busy, expected) in
+            [(90.0, 100, true), (15.0, 100, false), (90.0, 6, true), (90.0, 1, false), (0.0, 100, false)]
+        {
+            let events = [(0, busy), (100, 100)];
+            let events = events.map(|(start, end)| DeviceEvent::new(start, end, Activity::Computation));
+            let breakdown = Breakdown::from_events(events, None).unwrap();
+            let coverage = RooflineShares {
+                modelled_percent: covered,
+                rest: Vec::new(),
+                near_percent: Some(50.0),
+                losses: Vec::new(),
+                unknown: Vec::new(),
+            };
+            let summary = Summary {
+                timelines: vec![Timeline::new("GPU", breakdown, |time| time as f64)],
+                coverage: Some(coverage),
+                ..Summary::default()
+            };
+            assert_eq!(summary.tells_rooflines(), expected, "{covered} {busy}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The report of a trace: host operators, their launches and the device events, as PyTorch records them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::mem;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,9 @@ use sheets::names;
 use sheets::{Layout, Scope, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::Diagnosis;
-use trace_ingest::{Category, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path};
+use trace_ingest::{
+    Category, DeviceProperties, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path,
+};
 use trace2tree::{TraceTree, TreeOptions, TreeWarning};
 use tree_perf::{
     Analysis, AnalysisOptions, DeviceTimeline, RecomputeRule, ReportLayout, SharedWork, TraceFinding,
@@ -400,10 +403,10 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
         0 | 1 => analysis.timeline().map(|all| timeline(device(analysis), all)).into_iter().collect(),
         _ => {
             let shown = of_devices.iter().take(Summary::MOST_TIMELINES);
-            let kind = analysis.trace().facts().kind_of_devices();
+            let facts = analysis.trace().facts();
             let of_device = |of: &DeviceTimeline| Timeline {
                 shares_window: of.shares_window,
-                ..timeline(format!("{kind} {}", of.device), of.breakdown)
+                ..timeline(facts.name_of_device(of.device), of.breakdown)
             };
             shown.map(of_device).collect()
         }
@@ -452,7 +455,7 @@ fn device(analysis: &Analysis) -> String {
     }
     let mut devices = analysis.device_events().map(|event| trace.events().device(event));
     match devices.next().flatten().filter(|&first| devices.all(|other| other == Some(first))) {
-        Some(only) => format!("{kind} {only}"),
+        Some(only) => trace.facts().name_of_device(only),
         None => kind,
     }
 }
@@ -466,11 +469,7 @@ fn memory_in_words(analysis: &Analysis) -> Vec<String> {
 fn head(trace: &Trace, title: String) -> Vec<String> {
     let facts = trace.facts();
     let mut head = vec![title];
-    let mut names: Vec<&str> = facts.devices.iter().filter_map(|device| device.name.as_deref()).collect();
-    names.retain(|name| !name.is_empty());
-    let count = names.len();
-    names.dedup();
-    head.extend((count > 0).then(|| devices(count, &names.join(", "))));
+    head.extend(devices_that_worked(trace));
     if let Some(distributed) = &facts.distributed
         && let (Some(rank), Some(size)) = (distributed.rank, distributed.world_size)
     {
@@ -478,6 +477,24 @@ fn head(trace: &Trace, title: String) -> Vec<String> {
     }
     head.push(format!("{} events", grouped(trace.entries().into())));
     head
+}
+
+/// The devices of the machine by name, and how many of them worked where that is not all: `1 of 8 × NVIDIA H100`.
+fn devices_that_worked(trace: &Trace) -> Option<String> {
+    let named = |device: &&DeviceProperties| device.name.as_deref().is_some_and(|name| !name.is_empty());
+    let all: Vec<&DeviceProperties> = trace.facts().devices.iter().filter(named).collect();
+    let events = trace.events();
+    let work = events.ids().filter(|&event| events.category(event).is_device());
+    let used: BTreeSet<i64> = work.filter_map(|event| events.device(event)).collect();
+    let has_worked = |device: &&&DeviceProperties| device.id.is_some_and(|id| used.contains(&id));
+    let worked: Vec<&DeviceProperties> = all.iter().filter(has_worked).copied().collect();
+    // Without work, or where numbers of devices are others than those of the work, all are named.
+    let is_part = !worked.is_empty() && worked.len() < all.len() && worked.len() == used.len();
+    let shown = if is_part { &worked } else { &all };
+    let mut names: Vec<&str> = shown.iter().filter_map(|device| device.name.as_deref()).collect();
+    names.dedup();
+    let named = (!all.is_empty()).then(|| devices(all.len(), &names.join(", ")))?;
+    Some(if is_part { format!("{} of {named}", worked.len()) } else { named })
 }
 
 /// What the recorder says of itself, and what it was asked to record.

@@ -49,7 +49,8 @@ pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
     before.extend([findings(&summary.findings, style), lines(&summary.program)]);
     let mut figures = String::new();
     if let Some(coverage) = &summary.coverage {
-        write_coverage(&mut figures, coverage, summary.architecture.as_deref(), detail, style);
+        let architecture = summary.architecture.as_deref().filter(|_| summary.tells_rooflines());
+        write_coverage(&mut figures, coverage, architecture, detail, style);
     }
     if let Some(best) = summary.best_rates.as_ref().filter(|_| detail == Detail::All) {
         write_best_rates(&mut figures, best, style);
@@ -157,17 +158,17 @@ fn timelines(summary: &Summary, detail: Detail, style: Style) -> String {
     for timeline in timelines {
         let segments = &segments(timeline)[..shown];
         let Timeline { device, total_us, busy_us, idle_us, breakdown, .. } = timeline;
-        let (window, bounds) = timeline.window_in_words();
         let (device, total) = (escaped(device), duration(*total_us));
         let (busy, idle) = (duration(*busy_us), duration(*idle_us));
         // Writing to a String cannot fail.
         if one_line_each {
-            let start = format!("{device}  {window} {total:>8}  busy {busy:>8}, idle {idle:>8}  ");
+            let start = format!("{device}  window {total:>8}  busy {busy:>8}, idle {idle:>8}  ");
             let width = style.width.saturating_sub(start.chars().count());
             let _ = writeln!(out, "{start}{}", bar_alone(segments, Style { width, ..style }));
             continue;
         }
-        let mut line = format!("{device} {window} {total} ({bounds}): busy {busy}, idle {idle}");
+        let mut line =
+            format!("{device} window {total} ({}): busy {busy}, idle {idle}", timeline.window_bounds());
         if breakdown.unrecorded > 0 {
             let unrecorded = total_us * breakdown.unrecorded as f64 / breakdown.total as f64;
             let _ = write!(line, ", not recorded {}", duration(unrecorded));
@@ -179,7 +180,7 @@ fn timelines(summary: &Summary, detail: Detail, style: Style) -> String {
         out.push_str(&legend(&segments(first)[..shown], false, style));
     }
     if let Some((more, sheet)) = summary.more_timelines {
-        let _ = writeln!(out, "and {} more, see {sheet}", counted(more, "GPU", "GPUs"));
+        let _ = writeln!(out, "and {} more, see {sheet}", counted(more, "device", "devices"));
     }
     out
 }
@@ -431,9 +432,6 @@ fn write_check(check: &SanityCheck, style: Style) -> String {
 /// Operators that are named for the time that they lose to their roofline, and for want of a model.
 const NAMED: usize = 3;
 
-/// Share in percent of device time with FLOPs and bytes from which on rooflines are worth a line.
-const ENOUGH_MODELLED: f64 = 20.0;
-
 fn write_coverage(
     out: &mut String,
     coverage: &RooflineShares,
@@ -441,7 +439,6 @@ fn write_coverage(
     detail: Detail,
     style: Style,
 ) {
-    let is_enough = coverage.modelled_percent >= ENOUGH_MODELLED;
     if detail != Detail::All && coverage.modelled_percent < 0.05 {
         return;
     }
@@ -469,7 +466,7 @@ fn write_coverage(
     };
     let lost = named(&coverage.losses, &duration);
     let lost = if lost.is_empty() { String::new() } else { format!("; largest gaps: {}", lost.join(", ")) };
-    if let (Some(architecture), Some(near), true) = (architecture, coverage.near_percent, is_enough) {
+    if let (Some(architecture), Some(near)) = (architecture, coverage.near_percent) {
         let near = percent(near);
         line(
             &format!(

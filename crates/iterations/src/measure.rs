@@ -130,6 +130,13 @@ impl Figures {
         self.lost_launches > 0 || self.mark == Some(Mark::NoDeviceWork)
     }
 
+    /// How much longer it waited than the idle time of its breakdown is: its [lead](Self::lead), less what is
+    /// [nobody's](Self::unowned) and not unrecorded anyway.
+    #[must_use]
+    pub fn wait_beyond_idle(&self) -> i64 {
+        self.lead.unwrap_or(0) - (self.unowned - self.breakdown.unrecorded).max(0)
+    }
+
     /// How long it took: from the end of the device work before it, of the first from its start on the host, to the end of
     /// its own, without what is [nobody's](Self::unowned); the time of the host where it has no device work.
     #[must_use]

@@ -9,9 +9,9 @@ use crate::unclassified::{Unclassified, Whole, percent};
 /// Shares that say what bounds the work on devices, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeShares {
-    /// Of the span from first start to last end: nothing runs.
+    /// Of the window, from first start to last end: nothing runs.
     pub idle: f64,
-    /// Of that span: nothing is recorded, and devices may have worked.
+    /// Of the window: nothing is recorded, and devices may have worked.
     pub unrecorded: f64,
     /// Of the time in which something runs: communication beside which nothing computes.
     pub exposed_communication: f64,
@@ -94,7 +94,7 @@ pub struct Headline<'a> {
     pub shares: &'a TimeShares,
     /// What devices are called, such as `GPU`.
     pub device: &'a str,
-    /// Share of its span in which each device is idle, where there are several.
+    /// Share of its window in which each device is idle, where there are several.
     pub idle_of_devices: &'a [f64],
     /// Known kind of work with the most time, and its share.
     pub largest: Option<(&'a str, f64)>,
@@ -112,15 +112,15 @@ impl Headline<'_> {
         let idle = percent(self.shares.idle);
         match (least, most) {
             (Some(least), Some(most)) if most - least < 0.01 => {
-                format!("each {} idle {idle} of its span", self.device)
+                format!("each {} idle {idle} of its window", self.device)
             }
             (Some(least), Some(most)) => format!(
-                "each {} idle {} to {} of its span, {idle} on average",
+                "each {} idle {} to {} of its window, {idle} on average",
                 self.device,
                 percent(least),
                 percent(most)
             ),
-            _ => format!("idle {idle} of the span"),
+            _ => format!("idle {idle} of the window"),
         }
     }
 }
@@ -132,7 +132,7 @@ impl fmt::Display for Headline<'_> {
         match bound {
             Bound::NotRecorded => {
                 let unrecorded = percent(shares.unrecorded);
-                write!(f, "{device} activity is not recorded for {unrecorded} of the span; ")?;
+                write!(f, "{device} activity is not recorded for {unrecorded} of the window; ")?;
             }
             Bound::Idle(idle_for) => {
                 let idle = self.idle();

@@ -4,6 +4,7 @@ use sheets::numbers::{decimal, duration, plain};
 
 use crate::comparability::CheckOutcome;
 use crate::gate::{Gate, MetricResult, Verdict};
+use crate::ledger::LedgerLine;
 use crate::metric::Metric;
 use crate::rule::{Decision, percent};
 
@@ -18,7 +19,8 @@ impl Gate {
         }
     }
 
-    /// The verdict with what it is first said of: `FAIL, step time +5.1 % (+3.5 … +6.7 %), limit 2 %`.
+    /// The verdict with what it is first said of, and of a step the part that changed most:
+    /// `FAIL, step time +5.1 % (+3.5 … +6.7 %), limit 2 %; largest cause aten::mm (slower kernel)`.
     #[must_use]
     pub fn headline(&self) -> String {
         let verdict = self.verdict.as_str();
@@ -30,8 +32,22 @@ impl Gate {
             return format!("{verdict}: {}", names.join(", "));
         }
         match self.first_metric() {
-            Some(metric) => format!("{verdict}, {}", metric.in_words()),
+            Some(metric) => format!("{verdict}, {}{}", metric.in_words(), self.cause_in_words(metric)),
             None => verdict.to_owned(),
+        }
+    }
+
+    /// The culprit that changed the step most in the direction of the metric's change; nothing of other metrics, and where
+    /// the step did not change.
+    fn cause_in_words(&self, metric: &MetricResult) -> String {
+        let changed = matches!(metric.decision, Decision::Fail | Decision::Improved);
+        let [before, after] = metric.values;
+        let is_same_way = |line: &&LedgerLine| (line.delta() > 0) == (after > before);
+        match self.ledger.culprits().into_iter().find(is_same_way) {
+            Some(line) if changed && metric.metric == Metric::StepWall => {
+                format!("; largest cause {} ({})", sheets::escaped(line.part.name()), line.change.as_str())
+            }
+            _ => String::new(),
         }
     }
 

@@ -26,7 +26,7 @@ pub use phase::{AttentionLayout, PhaseOperator, PhaseWords};
 pub use rocprof::{PftraceKernel, tracelens_rocprof_category};
 pub use tracelens_engine::tracelens_engine_kernel;
 pub use work_kind::WorkKind;
-pub use xla::{XlaKernel, custom_call_category};
+pub use xla::{XlaKernel, convolution_category, custom_call_category};
 
 use std::borrow::Cow;
 

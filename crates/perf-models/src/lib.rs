@@ -74,8 +74,8 @@ pub use gemm_kernel::{DimensionEfficiency, GemmKernel, MacroTile, tile_of_gemm};
 pub use kernel_names::{
     AttentionLayout, CommunicationPatterns, KernelClass, KernelWords, LoopWords, MemoryKernel,
     ParameterUpdate, PftraceKernel, PhaseOperator, PhaseWords, WorkKind, XlaKernel, bare_kernel_name,
-    custom_call_category, fp32_matrix_spec, is_library_gemm, kernel_class, rocm_memory_kernel,
-    tracelens_engine_kernel, tracelens_rocprof_category,
+    convolution_category, custom_call_category, fp32_matrix_spec, is_library_gemm, kernel_class,
+    rocm_memory_kernel, tracelens_engine_kernel, tracelens_rocprof_category,
 };
 pub use literal::NoLiteral;
 pub use memory_copy::{CopyDirection, HostMemory, MemoryCopy};

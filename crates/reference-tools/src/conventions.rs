@@ -63,7 +63,7 @@ pub fn tracelens() -> Conventions {
             cumulation: Cumulation::AsFound,
             overlap: OverlapRule::Pairs,
             launches: LaunchRule::Number,
-            timeline: TimelineRule::Kernels,
+            timeline: TimelineRule::Processes,
             unknown_agent: Some("0"),
         },
         ranks: multi_rank::Conventions {

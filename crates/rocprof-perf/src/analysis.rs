@@ -35,6 +35,8 @@ pub struct RocprofAnalysis {
     is_window: bool,
     /// Time in which GPUs may have worked without a record.
     unrecorded: IntervalSet,
+    /// By the number of a GPU, how long the window in nanoseconds is that it shares with others.
+    shared_windows: BTreeMap<i64, i64>,
 }
 
 impl RocprofAnalysis {
@@ -55,12 +57,22 @@ impl RocprofAnalysis {
             iterations: OnceLock::new(),
             is_window: false,
             unrecorded: IntervalSet::EMPTY,
+            shared_windows: BTreeMap::new(),
         }
     }
 
     /// Says when GPUs may have worked without a record, in nanoseconds: that is no idle time.
     pub fn know_unrecorded(&mut self, unrecorded: IntervalSet) {
         self.unrecorded = unrecorded;
+    }
+
+    /// Says which GPUs, by their numbers, share a window with others of their process, and how many nanoseconds that is.
+    pub fn know_shared_windows(&mut self, windows: impl IntoIterator<Item = (i64, i64)>) {
+        self.shared_windows = windows.into_iter().collect();
+    }
+
+    pub(crate) fn shared_window(&self, gpu: i64) -> Option<i64> {
+        self.shared_windows.get(&gpu).copied()
     }
 
     pub(crate) fn unrecorded(&self) -> &IntervalSet {

@@ -25,7 +25,7 @@ pub struct Conventions {
     pub overlap: OverlapRule,
     /// How HIP calls and what they launched are matched.
     pub launches: LaunchRule,
-    /// Whether a profile of copies alone has a timeline.
+    /// What the timeline of all GPUs together is of.
     pub timeline: TimelineRule,
     /// What the agent of kernels is called that name none.
     pub unknown_agent: Option<&'static str>,
@@ -54,10 +54,11 @@ pub enum TimeUnits {
 /// Whose records count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Processes {
-    /// Those of all processes. The total is their time, widened to all that ran.
+    /// Those of all processes.
     #[default]
     All,
-    /// In JSON those of the first process, whose time is the total, however little the profile says of it.
+    /// In JSON those of the first process. Where the timeline is of processes, its time is the total, however little the
+    /// profile says of it.
     First,
 }
 
@@ -92,14 +93,14 @@ pub enum LaunchRule {
     Number,
 }
 
-/// Whether a profile of copies alone has a timeline.
+/// What the timeline of all GPUs together is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimelineRule {
-    /// It has one.
+    /// The time from the first start of a kernel or copy to the last end: the window of the first page.
     #[default]
-    AnyWork,
-    /// Only kernels make one.
-    Kernels,
+    DeviceWork,
+    /// The time of the processes, widened to all that ran, as far as the profile says it. A profile of copies alone has none.
+    Processes,
 }
 
 /// [`Cumulation::AsFound`]: the rows, most time first, each with the shares that are summed up in doubles before the rows are

@@ -284,6 +284,8 @@ pub struct ArgumentColumns {
     pub graph_node: SparseColumn<i64>,
     /// `kernel`: name of the kernel that a launch is for, also of launches that a graph capture records.
     pub launched_kernel: SparseColumn<StringId>,
+    /// `tf_op` of what XLA calls a convolution on a TPU, which may be a matrix product: the operation of the framework.
+    pub framework_op: SparseColumn<StringId>,
     /// `Call stack`: the Python frames around an operator, the innermost first, `file(line): function` each, with `;` between.
     /// PyTorch before 1.12 has them in place of events of frames.
     pub call_stack: SparseColumn<StringId>,

@@ -127,6 +127,12 @@ impl TraceFacts {
     pub fn kind_of_devices(&self) -> String {
         self.accelerator.map_or_else(|| "GPU".to_owned(), |accelerator| accelerator.to_string())
     }
+
+    /// What a device is called: `GPU 0`.
+    #[must_use]
+    pub fn name_of_device(&self, number: i64) -> String {
+        format!("{} {number}", self.kind_of_devices())
+    }
 }
 
 /// Numbers that a recording lacks of those that its recorder gave one after the other.

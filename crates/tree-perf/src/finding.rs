@@ -23,7 +23,7 @@ pub struct TraceFinding {
     pub device: String,
     /// Shares of the GPUs' time, all GPUs together.
     pub shares: TimeShares,
-    /// Share of its span in which each GPU is idle, where there are several.
+    /// Share of its window in which each GPU is idle, where there are several.
     pub idle_of_devices: Vec<f64>,
     /// Whether the GPUs run one after the other and hardly at the same time.
     pub take_turns: bool,
@@ -241,28 +241,28 @@ mod tests {
             (
                 &gaps,
                 None,
-                "GPU idle 66.7% of the span, for reasons not recorded; largest: GEMM, 100.0% of device time",
+                "GPU idle 66.7% of the window, for reasons not recorded; largest: GEMM, 100.0% of device time",
             ),
             (
                 &gaps,
                 Some(5),
-                "GPU starved: idle 66.7% of the span, waiting for the host; largest: GEMM, 100.0% of device time",
+                "GPU starved: idle 66.7% of the window, waiting for the host; largest: GEMM, 100.0% of device time",
             ),
             (
                 &[("flash_fwd_kernel", 100, 60), ("x", 160, 40)],
                 Some(1),
-                "largest: SDPA_fwd, 60.0% of device time; idle 0.0% of the span",
+                "largest: SDPA_fwd, 60.0% of device time; idle 0.0% of the window",
             ),
             (
                 &[("flash_fwd_kernel", 100, 40), ("x", 140, 50), ("y", 190, 10)],
                 Some(1),
                 "60.0% of device time is in unclassified kernels (x 50.0%, y 10.0%); largest known class: \
-                 SDPA_fwd 40.0%; idle 0.0% of the span",
+                 SDPA_fwd 40.0%; idle 0.0% of the window",
             ),
             (
                 &[("x", 100, 10), ("x", 190, 10)],
                 None,
-                "GPU idle 80.0% of the span, for reasons not recorded; 100.0% of device time is in unclassified \
+                "GPU idle 80.0% of the window, for reasons not recorded; 100.0% of device time is in unclassified \
                  kernels (x 100.0%)",
             ),
         ] {

@@ -116,6 +116,8 @@ pub struct TimeBudget {
     pub device: i64,
     /// The stretch.
     pub time: Interval,
+    /// Whether the host began and ended it: the device may have worked for it earlier or later. Else device work bounds it.
+    pub is_of_host: bool,
     /// Work that computes ran.
     pub computation: i64,
     /// Communication ran, and no computation.
@@ -292,6 +294,7 @@ impl GapCauses {
             index: None,
             device,
             time,
+            is_of_host: false,
             computation: work.computation.shared_time(time),
             exposed_communication: work.communication.shared_time(time),
             exposed_copies: work.copies.shared_time(time),

@@ -18,8 +18,8 @@ use crate::options::{BudgetBounds, IterationName, without_numbers};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GapFinding {
-    /// The device.
-    pub device: i64,
+    /// What the device is called: `GPU 0`.
+    pub device: String,
     /// The largest part of its idle time.
     pub cause: &'static str,
     /// The share of that part, 0 to 1.
@@ -48,7 +48,7 @@ impl fmt::Display for GapFinding {
         };
         write!(
             f,
-            "GPU {} is idle for {} of {}, {}% of it while {meanwhile}; the longest gap, {} at {}",
+            "{} is idle for {} of {}, {}% of it while {meanwhile}; the longest gap, {} at {}",
             self.device,
             duration(self.idle_us),
             duration(self.span_us),
@@ -72,8 +72,8 @@ pub struct LongestIteration {
     pub name: String,
     /// Its number among them.
     pub index: usize,
-    /// The device.
-    pub device: i64,
+    /// What the device is called: `GPU 0`.
+    pub device: String,
     /// How long it took in µs; a step as the sheet iterations says, a named range as [`TimeBudget::time`] does.
     pub wall_us: f64,
     /// What most of the time went to.
@@ -86,7 +86,7 @@ impl fmt::Display for LongestIteration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "iteration {} of '{}' takes longest, {}: {}% {} on GPU {}",
+            "iteration {} of '{}' takes longest, {}: {}% {} on {}",
             self.index,
             self.name,
             duration(self.wall_us),
@@ -149,7 +149,7 @@ impl Analysis {
             (name(call), self.tree().parent(call).map(name))
         });
         Some(GapFinding {
-            device,
+            device: self.trace().facts().name_of_device(device),
             cause,
             share: part as f64 / parts.total() as f64,
             idle_us: self.us(parts.total()),
@@ -179,7 +179,9 @@ impl Analysis {
         let launches = Launches::new(self);
         for stretch in self.stretches(causes, &launches) {
             if let Some(time) = self.bounds(&stretch, &launches) {
-                budgets.extend(self.budgets_of(&stretch, time));
+                let is_of_host = self.projected_track(&stretch).is_none();
+                let of_stretch = self.budgets_of(&stretch, time);
+                budgets.extend(of_stretch.map(|budget| TimeBudget { is_of_host, ..budget }));
             }
         }
         budgets
@@ -212,7 +214,7 @@ impl Analysis {
         Some(LongestIteration {
             name: longest.name.clone(),
             index: longest.index,
-            device: budget.device,
+            device: self.trace().facts().name_of_device(budget.device),
             wall_us: self.us(time.length()),
             part,
             share: most as f64 / time.length().max(1) as f64,
@@ -231,14 +233,18 @@ impl Analysis {
 
     /// From when to when a stretch is: on the host, or from the first start to the last end of what it launches, if anything.
     fn bounds(&self, stretch: &Stretch, launches: &Launches) -> Option<Interval> {
-        let is_projected = self.options().budget == BudgetBounds::Projected;
-        match stretch.track.filter(|_| is_projected) {
+        match self.projected_track(stretch) {
             Some(track) => {
                 let times = launches.of(track, stretch.host).map(|event| interval(self.trace(), event));
                 times.reduce(Interval::hull)
             }
             None => Some(stretch.host),
         }
+    }
+
+    /// The thread whose device work bounds a stretch; `None` where the host does.
+    fn projected_track(&self, stretch: &Stretch) -> Option<TrackId> {
+        stretch.track.filter(|_| self.options().budget == BudgetBounds::Projected)
     }
 
     /// The budgets of the devices of a stretch.

@@ -1,7 +1,7 @@
 //! Device work whose launch is not recorded.
 
 use hashbrown::{HashMap, HashSet};
-use perf_models::{Category, kernel_class};
+use perf_models::{Category, convolution_category, kernel_class};
 use trace_ingest::{Category as EventCategory, EventId, PerString};
 
 use crate::analysis::Analysis;
@@ -57,7 +57,9 @@ impl Analysis {
             event,
             class: match events.category(event) {
                 EventCategory::GPU_MEMCPY => Category::CopyFill,
-                _ => *class_of_kernel.get(events.name(event)),
+                _ => self
+                    .class_of_convolution(event)
+                    .unwrap_or_else(|| *class_of_kernel.get(events.name(event))),
             },
             is_from_before: id(event).is_none_or(|id| !called.contains(&id))
                 && (is_earlier_call(event)
@@ -70,11 +72,19 @@ impl Analysis {
         kernel_class(name, &self.options().communication).map_or(Category::Other, |class| class.category)
     }
 
-    /// What a device event does, as its name says.
+    /// What XLA calls a convolution is, by the operation of the framework.
+    fn class_of_convolution(&self, event: EventId) -> Option<Category> {
+        let op = self.trace().events().arguments().framework_op.get(event.index())?;
+        convolution_category(self.trace().text(op))
+    }
+
+    /// What a device event does, as its name or the operation of the framework says.
     pub fn class(&self, event: EventId) -> Category {
         match self.trace().events().category(event) {
             EventCategory::GPU_MEMCPY => Category::CopyFill,
-            _ => self.class_of_kernel(self.trace().name(event)),
+            _ => self
+                .class_of_convolution(event)
+                .unwrap_or_else(|| self.class_of_kernel(self.trace().name(event))),
         }
     }
 

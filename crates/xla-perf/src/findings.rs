@@ -27,7 +27,7 @@ pub struct JaxFinding {
     pub bound: Bound,
     /// Shares of the GPUs' time, of all GPUs together.
     pub shares: TimeShares,
-    /// Share of its span in which each GPU is idle, where there are several.
+    /// Share of its window in which each GPU is idle, where there are several.
     pub idle_of_devices: Vec<f64>,
 }
 

@@ -4,8 +4,8 @@ use gpu_timeline::HostActivity;
 use perf_models::CopyDirection;
 use sheets::numbers::{counted, duration};
 
-use crate::facts::{Copied, Program};
-use crate::finding::Confidence;
+use crate::facts::{Copied, Program, RecordingGap};
+use crate::finding::{Confidence, FIRST_USE};
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
@@ -87,13 +87,17 @@ impl Rule for IdleHost {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "find the host code responsible (with_stack=True records Python frames), and move it to the device, \
-         out of the step or to another thread"
+        "find the host code responsible, and move it to the device, out of the step or to another thread"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let mut claims = held_by(look, |kind| kind == HostActivity::Operator);
         claims.extend(busy(look, "cause not recorded", busy_waits(look, false)));
+        if look.facts.gaps.contains(&RecordingGap::Stacks) {
+            let with_frames = "find the host code responsible (with_stack=True records Python frames), and move it to the \
+                               device, out of the step or to another thread";
+            claims.iter_mut().for_each(|claim| claim.remedy = Some(with_frames));
+        }
         claims
     }
 }
@@ -129,7 +133,7 @@ impl Rule for IdleAllocation {
 
 impl Rule for IdleInitialisation {
     fn id(&self) -> &'static str {
-        "IDLE-INIT"
+        FIRST_USE
     }
 
     fn what(&self) -> &'static str {

@@ -26,7 +26,7 @@ impl Rule for Missing {
                     "the file is truncated: copy it again, or stop the recording before the program ends",
                 ),
                 RecordingGap::Shapes => {
-                    ("operator shapes", "record_shapes=True: without it FLOPs, bytes and fusion are unknown")
+                    ("operator shapes", "record_shapes=True (Nsight Systems: --pytorch=autograd-shapes-nvtx): without it FLOPs, bytes and fusion are unknown")
                 }
                 RecordingGap::Stacks => {
                     ("Python frames", "with_stack=True: without it findings lack source lines")
@@ -46,7 +46,10 @@ impl Rule for Missing {
                      (torch.cuda.synchronize()), or let the profiler warm up for one more step",
                 ),
                 RecordingGap::Operators => {
-                    ("operators", "ProfilerActivity.CPU: without it kernels belong to no operator")
+                    (
+                    "operators",
+                    "ProfilerActivity.CPU (Nsight Systems: --pytorch=autograd-shapes-nvtx): without it kernels belong to no operator",
+                )
                 }
             };
             Claim::without_time(Bucket::Recording, what).with_evidence(needs)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpu_timeline::{Activity, HostActivity, Interval, WaitCause};
+use gpu_timeline::{Activity, Dependency, HostActivity, Interval, WaitCause};
 use perf_models::{Category, ComputeSpec, ComputeUnit, CopyDirection, GroupLink, Precision};
 use proptest::prelude::*;
 
@@ -104,9 +104,16 @@ fn a_first_use_holds_the_host_although_its_work_begins_before_it_returns() {
         uid: 3,
     }];
     facts.idle[0].waited_for = Some(0);
-    let advice = advice(&facts);
-    assert_eq!(rules(&advice), ["IDLE-INIT", "IDLE-LAUNCH"]);
-    assert!((gain(&advice, "IDLE-INIT") - 4000.0).abs() < 0.1, "{:#?}", advice.findings);
+    let found = advice(&facts);
+    assert_eq!(rules(&found), ["IDLE-INIT", "IDLE-LAUNCH"]);
+    assert!((gain(&found, "IDLE-INIT") - 4000.0).abs() < 0.1, "{:#?}", found.findings);
+    // It happens once: where there are steps, what recurs stands before it, however little that is.
+    facts.steps = vec![Step { launched: Interval::new(0, 1), duration: None }; 2];
+    let found = advice(&facts);
+    assert_eq!(rules(&found), ["IDLE-LAUNCH", "IDLE-INIT"]);
+    assert_eq!(found.findings.iter().map(|finding| finding.rank).collect::<Vec<_>>(), [1, 2]);
+    let first: Vec<&str> = found.first().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(first, rules(&found));
 }
 
 #[test]
@@ -580,6 +587,31 @@ fn what_the_recording_lacks_has_no_figure() {
     let advice = advice(&facts);
     assert_eq!(rules(&advice), ["MISSING", "MISSING"]);
     assert!(advice.findings.iter().all(|finding| finding.gain.is_none() && !finding.evidence.is_empty()));
+}
+
+#[test]
+fn advice_on_recording_is_about_what_is_missing() {
+    let remedy = |facts: &Facts, rule: &str| {
+        let advice = advice(facts);
+        let found = advice.findings.iter().find(|finding| finding.rule == rule);
+        found.unwrap_or_else(|| panic!("{rule}: {:#?}", advice.findings)).remedy.clone()
+    };
+    let mut facts = ordinary(ordinary(Program::new(), 3).late(5000.0), 1).facts();
+    for gaps in [vec![], vec![RecordingGap::Stacks]] {
+        facts.gaps = gaps;
+        assert_eq!(remedy(&facts, "IDLE-HOST").contains("with_stack"), !facts.gaps.is_empty());
+    }
+    facts.program = Language::Hip;
+    for (cause, has_launches, asks_for_calls) in [
+        (WaitCause::Unlinked, false, true),
+        (WaitCause::Unlinked, true, false),
+        (WaitCause::Dependency(Dependency::Unknown), true, false),
+    ] {
+        facts.idle[0].cause = cause;
+        facts.works.iter_mut().for_each(|work| work.event.launch = has_launches.then_some(0));
+        let remedy = remedy(&facts, "IDLE-UNEXPLAINED");
+        assert_eq!(remedy.contains("--hip-trace"), asks_for_calls, "{cause:?} {has_launches}: {remedy}");
+    }
 }
 
 #[test]

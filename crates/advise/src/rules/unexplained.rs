@@ -1,7 +1,7 @@
 use gpu_timeline::WaitCause;
 use sheets::numbers::{counted, duration};
 
-use crate::facts::Program;
+use crate::facts::{Facts, Program};
 use crate::finding::{Bucket, Confidence};
 use crate::rule::{Claim, Inspection, Rule};
 
@@ -22,12 +22,9 @@ impl Rule for Unexplained {
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Hip => {
-                "record all calls (rocprofv3 --hip-trace or --sys-trace), and check for lost buffers (tracelens doctor)"
-            }
+            Program::Hip => "check for other programs on the device, and what the queue waits for",
             Program::PyTorch | Program::Xla => {
-                "check for late ranks (tracelens ranks), and for other programs on the device; record the host, too, \
-                 if launches are missing"
+                "check for late ranks (tracelens ranks), and for other programs on the device"
             }
         }
     }
@@ -41,6 +38,7 @@ impl Rule for Unexplained {
             (&in_time, "before work launched in time"),
         ];
         for (is_meant, what) in kinds {
+            let remedy = is_meant(WaitCause::Unlinked).then(|| how_to_record_launches(facts));
             let waits = facts.idle.iter().filter(|idle| is_meant(idle.cause));
             let time: i64 = waits.clone().map(|idle| idle.span.length()).sum();
             let share = time as f64 / facts.window().max(1) as f64;
@@ -56,9 +54,21 @@ impl Rule for Unexplained {
                     .with_confidence(Confidence::High)
                     .with_evidence(text)
                     .with_row(facts.sheets.timeline, "idle_time");
-                found.push(claim);
+                found.push(Claim { remedy, ..claim });
             }
         }
         found
+    }
+}
+
+/// What is to be recorded for waits to have a cause: the calls, or, where some are there, those that are lost.
+fn how_to_record_launches(facts: &Facts) -> &'static str {
+    let are_recorded = facts.works.iter().any(|work| work.event.launch.is_some());
+    match facts.program {
+        _ if are_recorded => {
+            "check for lost launches (tracelens doctor), and for launches before the recording"
+        }
+        Program::Hip => "record calls (rocprofv3 --hip-trace or --sys-trace)",
+        Program::PyTorch | Program::Xla => "record the host, too",
     }
 }

@@ -18,7 +18,7 @@ const ID: &str = "DEVICES-TAKE-TURNS";
 
 /// Devices that hardly ever run at the same time, such as those that hold the layers of one model without a pipeline.
 struct TakeTurns {
-    /// Share of its span in which each device is idle, 0 to 1.
+    /// Share of its window in which each device is idle, 0 to 1.
     idle_of_devices: Vec<f64>,
 }
 
@@ -39,7 +39,7 @@ impl Rule for TakeTurns {
     fn claims(&self, _: &Inspection<'_>) -> Vec<Claim> {
         let count = self.idle_of_devices.len();
         let idle = self.idle_of_devices.iter().sum::<f64>() / count as f64 * 100.0;
-        let text = format!("each of {count} devices is idle {}% of its span on average", decimal(idle, 1));
+        let text = format!("each of {count} devices is idle {}% of its window on average", decimal(idle, 1));
         vec![Claim::without_time(Bucket::Idle, format!("{count} devices")).with_evidence(text)]
     }
 }

@@ -418,8 +418,14 @@ impl<'a> Builder<'a> {
                 || !events.arguments().call_stack.is_empty()
                 || events.ids().any(is_frame)
         };
-        // Profiles of the runtime alone have no operators by their nature.
-        let is_pytorch = program(trace) == Program::PyTorch;
+        let recorder = &trace.facts().recorder;
+        // Profiles of the runtime alone have no operators by their nature; Nsight Systems records programs of any kind.
+        let is_pytorch = match recorder.kind {
+            Some(RecordingKind::Nsys) => {
+                self.analysis.device_events().any(|event| trace.name(event).contains("at::native::"))
+            }
+            _ => program(trace) == Program::PyTorch && recorder.operators,
+        };
         let lacks_shapes = || {
             trace.facts().record_shapes == Some(false)
                 || operators.iter().all(|operator| operator.arguments.is_empty())
@@ -432,9 +438,9 @@ impl<'a> Builder<'a> {
             (RecordingGap::Operators, gpu_only && is_pytorch),
             (RecordingGap::Launches, lacks_launches && !began_before()),
             (RecordingGap::EarlierLaunches, lacks_launches && began_before()),
-            (RecordingGap::Shapes, !gpu_only && lacks_shapes()),
-            (RecordingGap::Device, self.analysis.architecture().is_none()),
-            (RecordingGap::Stacks, !gpu_only && !has_frames()),
+            (RecordingGap::Shapes, !gpu_only && recorder.shapes && lacks_shapes()),
+            (RecordingGap::Device, !gpu_only && self.analysis.architecture().is_none()),
+            (RecordingGap::Stacks, !gpu_only && recorder.python_frames && !has_frames()),
         ];
         lacks.into_iter().filter(|(_, lacks)| *lacks).map(|(gap, _)| gap).collect()
     }

@@ -147,6 +147,8 @@ pub(super) struct DeviceWork {
     /// Names of the lanes, by device and stream.
     pub(super) lanes: BTreeMap<(i64, i64), String>,
     pub(super) devices: BTreeMap<i64, String>,
+    /// Lengths of the windows of devices that share one with others.
+    pub(super) shared_windows: BTreeMap<i64, i64>,
 }
 
 /// A part of a bar. Of overlapping ones the least counts: computation of any step before communication.
@@ -170,6 +172,7 @@ impl DeviceWork {
             unrecorded: IntervalSet::default(),
             lanes: BTreeMap::new(),
             devices: BTreeMap::new(),
+            shared_windows: BTreeMap::new(),
         }
     }
 
@@ -257,9 +260,8 @@ impl DeviceWork {
             });
             Breakdown::by_part(timeline, None, &self.unrecorded)
         };
-        let breakdowns: Vec<_> =
-            self.devices.iter().map(|(&device, name)| (name.as_str(), of_device(device))).collect();
-        let breakdowns: Vec<_> = breakdowns.into_iter().filter(|(_, parts)| !parts.is_empty()).collect();
+        let breakdowns = self.devices.keys().map(|&device| (device, of_device(device)));
+        let breakdowns: Vec<_> = breakdowns.filter(|(_, parts)| !parts.is_empty()).collect();
         if breakdowns.is_empty() {
             return Vec::new();
         }
@@ -268,8 +270,13 @@ impl DeviceWork {
             bars.truncate(MOST_BARS);
             StackedBars { title, note: note.to_owned(), parts: parts.clone(), bars, left_out }
         };
-        let wholes =
-            breakdowns.iter().map(|(name, of_device)| bar(name, times(&mut of_device.iter()))).collect();
+        let whole = |(device, of_device): &(i64, BTreeMap<BarPart, Breakdown>)| {
+            let mut times = times(&mut of_device.iter());
+            let rest = self.shared_windows.get(device).map_or(0, |window| window - times.iter().sum::<i64>());
+            times[count + 2] += rest.max(0);
+            bar(&self.devices[device], times)
+        };
+        let wholes = breakdowns.iter().map(whole).collect();
         let is_one = breakdowns.len() == 1;
         let title = if is_one { "whole recording" } else { "per device" };
         let note = format!(

@@ -122,9 +122,8 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
     if let Some(timeline) = summary.timelines.first() {
         let Timeline { breakdown, device, .. } = timeline;
         let percent = |part: i64| format!("{} %", decimal(breakdown.percent_of_total(part), 1));
-        let (window, extent) = timeline.window_in_words();
-        let note = format!("{device}, {extent}");
-        figures.push(figure(window, duration(timeline.total_us), &note));
+        let note = format!("{device}, {}", timeline.window_bounds());
+        figures.push(figure("window", duration(timeline.total_us), &note));
         figures.push(figure("busy", percent(breakdown.busy), &duration(timeline.busy_us)));
         figures.push(figure("idle", percent(breakdown.idle), &duration(timeline.idle_us)));
         if breakdown.unrecorded > 0 {
@@ -142,7 +141,7 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
         ));
     }
     if let Some(coverage) = &summary.coverage
-        && let Some(near) = coverage.near_percent
+        && let Some(near) = coverage.near_percent.filter(|_| summary.tells_rooflines())
     {
         let note = format!(
             "of the time with a roofline; performance models cover {} %",

@@ -9,7 +9,7 @@ use metal_perf::{MetalReport, OpCategory, StackedGroup, stacked};
 use operator_sheets::Iterated;
 use perf_models::Category;
 use report_writers::page::{Page, PageFigure, StackedBar, StackedBars};
-use rocprof_perf::RocprofAnalysis;
+use rocprof_perf::{RocprofAnalysis, agent_timelines};
 use trace_ingest::rocprof::{AgentKind, Domain, Profile};
 use trace_ingest::{Category as EventCategory, EventId, TimeUnit};
 use trace2tree::{module_class, module_name};
@@ -205,6 +205,11 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
         });
     }
     work.find_idle_by_launches();
+    work.shared_windows = agent_timelines(analysis)
+        .iter()
+        .filter(|timeline| timeline.shares_window)
+        .filter_map(|timeline| Some((timeline.agent?.ordinal?, timeline.breakdown.total)))
+        .collect();
     page.icicles = work.icicles();
     page.timeline = work.timeline(Iterated::iterations(analysis));
     page.bars = work.bars(None);

@@ -7,7 +7,7 @@ use flate2::{Compression, write::GzEncoder};
 use crate::program::{Workplace, recorded_without_gpu};
 use crate::trace::{one_operator, one_operator_and, trace};
 
-const FIGURES: &[&str] = &["GPU span 100.0 µs", "aten::mm 1 100.000 100.0"];
+const FIGURES: &[&str] = &["GPU window 100.0 µs", "aten::mm 1 100.000 100.0"];
 
 fn report(content: impl AsRef<[u8]>) -> crate::program::Outcome {
     Workplace::with(content).run("report trace.json")
@@ -48,7 +48,7 @@ fn invalid_utf8_is_replaced_and_counted() {
     content[name] = 0xff;
     report(content)
         .exits_with(0)
-        .with_summary(&["GPU span 100.0 µs", "warning: strings with invalid UTF-8, replaced with U+FFFD"]);
+        .with_summary(&["GPU window 100.0 µs", "warning: strings with invalid UTF-8, replaced with U+FFFD"]);
 }
 
 #[test]

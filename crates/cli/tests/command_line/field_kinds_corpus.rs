@@ -103,9 +103,9 @@ fn collectives_copies_and_runs_of_tpus_are_known() {
     let place = Workplace::with("");
     let outcome = place.run(&["report", file.to_str().unwrap(), "--output_csvs_dir", "sheets"]).exits_with(0);
     outcome.with_summary(&[
-        "TPU 0 span 3.900 ms (first start to last end): busy 3.600 ms",
+        "TPU 0 window 3.900 ms (first start to last end): busy 3.600 ms",
         "computation 61.5% ▓ exposed comm 25.6% ▒ exposed copies 5.1%",
-        "TPU 1 span 3.900 ms",
+        "TPU 1 window 3.900 ms",
         "4 program runs (by recorded steps): 1.000 ms each",
     ]);
     let Some(vllm) = sheets("field/recordings/tpu-vllm/host.trace.json.gz") else { return };
@@ -132,10 +132,7 @@ fn kernels_of_no_known_class_are_named_and_lead_nothing() {
         ),
         (
             "field/recordings/tpu-vllm/host.trace.json.gz",
-            [
-                "largest: CONV_fwd, 33.0% of device time",
-                "unclassified kernels: 26.6% of device time (fusion 24.8%)",
-            ],
+            ["largest: GEMM, 62.9% of device time; each TPU idle 0.0% of its window", "GEMM 514 84.562 62.9"],
         ),
     ] {
         let Some(file) = corpus(recording) else { return };

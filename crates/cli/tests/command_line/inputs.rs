@@ -38,7 +38,10 @@ fn standard_input_is_read_like_a_file() {
         assert_eq!(piped_out, named.out.replace("trace.json.gz", "standard input"), "{subcommand}");
     }
     // Nothing is beside standard input, so no workbook is written unasked.
-    place.run_on(generated(), "report -").exits_with(0).with_summary(&["standard input · 8 × NVIDIA H100"]);
+    place
+        .run_on(generated(), "report -")
+        .exits_with(0)
+        .with_summary(&["standard input · 1 of 8 × NVIDIA H100"]);
     assert_eq!(place.files("."), ["trace.json.gz"]);
     place.run_on(generated(), "report - --output_xlsx_path out.xlsx").exits_with(0);
     assert_eq!(place.files("."), ["out.xlsx", "trace.json.gz"]);

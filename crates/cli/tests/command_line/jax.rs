@@ -32,8 +32,8 @@ const KERNELS: &[(&str, u64)] =
 fn a_report_names_what_bounds_the_program() {
     let place = place(KERNELS);
     place.run("jax host.xplane.pb").exits_with(0).with_summary(&[
-        "largest: GEMM, 60.0% of kernel time; idle 2.0% of the span; largest instruction: gemm_fusion_dot, 60.0%",
-        "/device:GPU:0 span 102.0 µs (first start to last end): busy 100.0 µs, idle 2.000 µs",
+        "largest: GEMM, 60.0% of kernel time; idle 2.0% of the window; largest instruction: gemm_fusion_dot, 60.0%",
+        "/device:GPU:0 window 102.0 µs (first start to last end): busy 100.0 µs, idle 2.000 µs",
         "jit_f: 1 execution on GPUs",
         "gemm_fusion_dot 1 60.000 60.0",
         "loop_add_fusion 2 40.000 40.0",

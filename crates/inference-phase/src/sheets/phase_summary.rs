@@ -12,7 +12,7 @@ const PHASE: Column = Column::text(
 );
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
-    "Direct device time of operators; adds up to the total of ops_summary. Excludes communication kernels.",
+    "Direct device time of operators; adds up to the total of ops_summary. Includes communication kernels; with --parity it excludes them.",
 )
 .showing(&[Figure::SumsOfDeviceTime])
 .with_role(Role::Headline);

@@ -86,6 +86,21 @@ impl fmt::Display for XlaKernel {
     }
 }
 
+/// Whether an instruction that XLA calls a convolution is one: on TPUs it writes matrix products as convolutions, too, and
+/// the operation of the framework says which, such as `jit(f)/mn,np->mp/dot_general:`. `None` where that is neither.
+#[must_use]
+pub fn convolution_category(framework_op: &str) -> Option<Category> {
+    let (path, kind) = framework_op.split_once(':').unwrap_or((framework_op, ""));
+    let op = if kind.is_empty() { path.rsplit('/').next().unwrap_or_default() } else { kind };
+    let lower = op.to_ascii_lowercase();
+    let has = |part: &&str| lower.contains(part);
+    match () {
+        () if lower.contains("conv") => Some(Category::ConvForward),
+        () if ["dot", "matmul", "einsum"].iter().any(has) => Some(Category::Gemm),
+        () => None,
+    }
+}
+
 /// What a custom call of a compiled program does, by the function that it calls; `None` where that says nothing.
 #[must_use]
 pub fn custom_call_category(target: &str) -> Option<Category> {
@@ -113,6 +128,21 @@ pub fn custom_call_category(target: &str) -> Option<Category> {
 mod tests {
     use super::XlaKernel::*;
     use super::*;
+
+    #[test]
+    fn convolutions_are_matrix_products_where_the_framework_says_so() {
+        for (op, category) in [
+            ("jit(step_fun)/RowParallelLinear/mn,pn->mp/dot_general:", Some(Category::Gemm)),
+            ("model/dense/MatMul:MatMul", Some(Category::Gemm)),
+            ("jit(f)/conv_general_dilated:", Some(Category::ConvForward)),
+            ("model/conv1/Conv2D:Conv2D", Some(Category::ConvForward)),
+            ("model/conv1/MatMul:MatMul", Some(Category::Gemm)),
+            ("jit(f)/reduce_sum:", None),
+            ("", None),
+        ] {
+            assert_eq!(convolution_category(op), category, "{op}");
+        }
+    }
 
     #[test]
     fn names_decide_in_order_and_instructions_before_kernels() {

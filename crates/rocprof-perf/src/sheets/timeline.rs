@@ -12,7 +12,7 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process
 use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
-const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (from the profiler's setup in the first process to its end in the last; if not recorded, and for a window, from the first start to the last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
+const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (from the first start of a kernel or copy to the last end; with --parity from the profiler's setup in the first process to its end in the last, if recorded), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
 const TIME: Column = TIME_MS.described("Length of the union of these spans, all GPUs combined.").showing(&[
     Figure::GpuTimeline,
     Figure::Span,
@@ -63,7 +63,7 @@ const UNRECORDED: &str = "unrecorded_time";
 /// The rows: name and time in nanoseconds.
 fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
     let has_kernels = analysis.dispatches().next().is_some();
-    let needs_kernels = analysis.options().conventions.timeline == TimelineRule::Kernels;
+    let needs_kernels = is_of_processes(analysis);
     if !has_kernels && (needs_kernels || analysis.copies().next().is_none()) {
         return Vec::new();
     }
@@ -72,7 +72,9 @@ fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
     let memory: IntervalSet = copies(analysis).collect();
     let all_busy = kernel.union(&memory);
     let busy = all_busy.total_length();
-    let unrecorded = analysis.unrecorded().subtract(&all_busy).total_length();
+    // Before the first start and behind the last end there is no timeline.
+    let inside = |hull| analysis.unrecorded().subtract(&all_busy).clipped(hull).map(Interval::length).sum();
+    let unrecorded: i64 = all_busy.span().map_or(0, inside);
     let mut times = vec![
         (TOTAL, total),
         ("kernel", kernel.total_length()),
@@ -92,8 +94,12 @@ pub(crate) struct Window {
     pub(crate) is_of_processes: bool,
 }
 
-/// The time of the processes, widened to all that ran; without such times the time from the first start to the last
-/// end.
+/// Whether the timeline is of the time of the processes.
+pub(crate) fn is_of_processes(analysis: &RocprofAnalysis) -> bool {
+    analysis.options().conventions.timeline == TimelineRule::Processes
+}
+
+/// The time from the first start to the last end, or that of the processes, widened to it.
 pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
     if let Some(total) = time_of_first_process(analysis) {
         return Window { total: total.0, is_of_processes: true };
@@ -110,7 +116,8 @@ fn time_of_first_process(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
     let counts = options.conventions.processes == Processes::First && profile.source == SourceFormat::Json;
     let process = profile.processes.first();
     let time = |of: fn(&Process) -> Option<Nanoseconds>| process.and_then(of).unwrap_or_default();
-    (counts && !analysis.is_window()).then(|| time(|process| process.fini) - time(|process| process.init))
+    (counts && is_of_processes(analysis) && !analysis.is_window())
+        .then(|| time(|process| process.fini) - time(|process| process.init))
 }
 
 /// How many kernels and copies lie outside of the time of the processes.
@@ -120,9 +127,9 @@ pub(crate) fn outside_process_times(analysis: &RocprofAnalysis) -> usize {
     records(analysis).filter(|span| span.start < times.start || span.end > times.end).count()
 }
 
-/// From when the profiler was set up in the first process until it ended in the last.
+/// From when the profiler was set up in the first process until it ended in the last, where the timeline is of that.
 fn process_times(analysis: &RocprofAnalysis) -> Option<Interval> {
-    let processes = &analysis.profile().processes;
+    let processes = if is_of_processes(analysis) { &*analysis.profile().processes } else { &[] };
     let init = processes.iter().filter_map(|process| process.init).min()?;
     let fini = processes.iter().filter_map(|process| process.fini).max()?;
     Some(interval(init, fini)).filter(|times| !times.is_empty())
@@ -150,17 +157,17 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::text("product", "Product name, or target if not recorded.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         }),
-        TYPE.described("Kind of time: total_time (first start to last end), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TYPE.described("Kind of time: total_time (first start to last end on this GPU or another one of its process), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
         TIME.described("Length of the union of these spans on one GPU.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
         TIME_SHARE.described("time ms as a share of the GPU's total_time; empty if that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(
         names::GPU_TIMELINE_BY_AGENT,
-        "Where each GPU's time went between its first start and its last end: one row per kind of time for each GPU that did work. A copy between two GPUs counts toward both; copies within host memory count toward none.",
+        "Where each GPU's time went: one row per kind of time for each GPU that did work. A copy between two GPUs counts toward both; copies within host memory count toward none.",
         fields,
         |analysis| {
-            let rows = |AgentTimeline { agent, breakdown }: AgentTimeline<'a>| {
+            let rows = |AgentTimeline { agent, breakdown, .. }: AgentTimeline<'a>| {
                 let row = move |(kind, time)| (agent, kind, time, breakdown.percent_of_total(time));
                 times_of_agent(&breakdown).into_iter().map(row)
             };
@@ -197,13 +204,15 @@ fn times_of_agent(breakdown: &Breakdown) -> Vec<(&'static str, i64)> {
     times
 }
 
-/// Where the time of one GPU went between its first start and its last end.
+/// Where the time of one GPU went.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgentTimeline<'a> {
     /// The GPU; `None` of records that name none.
     pub agent: Option<&'a Agent>,
     /// Lengths in nanoseconds.
     pub breakdown: Breakdown,
+    /// Whether the whole is the time from the first start to the last end on several GPUs of one process.
+    pub shares_window: bool,
 }
 
 /// The agents on which something ran, by their ordinals, with where their time went; what names no agent last.
@@ -238,9 +247,13 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
         .filter_map(|(place, events)| {
             let events =
                 events.into_iter().map(|(span, activity)| DeviceEvent::new(span.start, span.end, activity));
+            let agent = agents.get(place);
+            let breakdown = Breakdown::from_partial_events(events, None, analysis.unrecorded())?;
+            let window = agent.and_then(|agent| analysis.shared_window(agent.ordinal?));
             Some(AgentTimeline {
-                agent: agents.get(place),
-                breakdown: Breakdown::from_partial_events(events, None, analysis.unrecorded())?,
+                agent,
+                breakdown: breakdown.within(window.unwrap_or(0)),
+                shares_window: window.is_some(),
             })
         })
         .collect();

@@ -26,7 +26,7 @@ const THEIRS: Conventions = Conventions {
     cumulation: Cumulation::AsFound,
     overlap: OverlapRule::Pairs,
     launches: LaunchRule::Number,
-    timeline: TimelineRule::Kernels,
+    timeline: TimelineRule::Processes,
     unknown_agent: Some("0"),
 };
 

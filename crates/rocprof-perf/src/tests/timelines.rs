@@ -3,7 +3,7 @@
 use trace_ingest::rocprof::CopyDirection::*;
 use trace_ingest::rocprof::{Agent, SourceFormat};
 
-use super::{THEIRS, reference, small};
+use super::{Conventions, THEIRS, TimelineRule, reference, small};
 use crate::fixture::{Recorded, rows};
 use crate::{RocprofAnalysis, RocprofNotice, RocprofOptions, rocprof_notices};
 
@@ -18,15 +18,32 @@ fn the_timeline_counts_every_instant_once() {
         "busy_time | 4.1e-5 | 4.1000000000000005",
         "idle | 0.000959 | 95.89999999999999",
     ];
-    for options in [RocprofOptions::default(), reference()] {
-        let analysis = small(Some((0, 1000))).analyse(options);
-        assert_eq!(rows(&analysis, "gpu_timeline", TIMELINE), expected);
+    let analysis = small(Some((0, 1000))).analyse(reference());
+    assert_eq!(rows(&analysis, "gpu_timeline", TIMELINE), expected);
+    // Ours is of the window of the first page, whatever the times of the processes are.
+    let ours = [
+        "total_time | 0.000413",
+        "kernel | 3.1e-5",
+        "memory | 1.1e-5",
+        "busy_time | 4.1e-5",
+        "idle | 0.000372",
+    ];
+    for times in [Some((0, 1000)), Some((120, 450)), None] {
+        let analysis = small(times).analyse(RocprofOptions::default());
+        assert_eq!(rows(&analysis, "gpu_timeline", "type | time ms"), ours, "{times:?}");
+        assert!(rocprof_notices(&analysis).is_empty(), "{:?}", rocprof_notices(&analysis));
     }
+}
+
+/// Ours, but for the timeline, which is of the processes.
+fn of_processes() -> RocprofOptions {
+    let conventions = Conventions { timeline: TimelineRule::Processes, ..Conventions::default() };
+    RocprofOptions { conventions, ..RocprofOptions::default() }
 }
 
 #[test]
 fn without_times_of_processes_the_total_is_from_the_first_start_to_the_last_end() {
-    let analysis = small(None).analyse(RocprofOptions::default());
+    let analysis = small(None).analyse(of_processes());
     let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(found[0], "total_time | 0.000413");
     assert_eq!(found[4], "idle | 0.000372");
@@ -57,7 +74,7 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
         recorded.run("a_gemm", None, 600, 650).process = second;
         recorded
     };
-    let analysis = recorded().analyse(RocprofOptions::default());
+    let analysis = recorded().analyse(of_processes());
     let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(
         found,
@@ -80,7 +97,7 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
 
 #[test]
 fn records_outside_of_the_processes_widen_the_total_and_are_told() {
-    let analysis = small(Some((120, 450))).analyse(RocprofOptions::default());
+    let analysis = small(Some((120, 450))).analyse(of_processes());
     let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!((found[0].as_str(), found[4].as_str()), ("total_time | 0.000413", "idle | 0.000372"));
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::OutsideProcessTimes { records: 4 }]);
@@ -103,7 +120,7 @@ fn copies_alone_have_a_timeline_but_not_in_the_reference() {
     let found = rows(&analysis, "gpu_timeline", "type | percent");
     assert_eq!(
         found,
-        ["total_time | 100.0", "kernel | 0.0", "memory | 25.0", "busy_time | 25.0", "idle | 75.0"]
+        ["total_time | 100.0", "kernel | 0.0", "memory | 100.0", "busy_time | 100.0", "idle | 0.0"]
     );
     assert!(rows(&recorded().analyse(reference()), "gpu_timeline", "type").is_empty());
 }
@@ -170,6 +187,20 @@ fn every_gpu_has_its_own_timeline() {
                 "- | - | exposed_memcpy_time | 0.0 | 0.0",
             ]
         );
+    }
+}
+
+#[test]
+fn gpus_that_share_a_window_are_idle_in_the_rest_of_it() {
+    let mut recorded = Recorded::new(None);
+    let agents = [recorded.gpu("11", 0), recorded.gpu("12", 1)];
+    recorded.run("gemm", Some(agents[0]), 1000, 2000);
+    recorded.run("gemm", Some(agents[1]), 1000, 5000);
+    let mut analysis = recorded.analyse(RocprofOptions::default());
+    analysis.know_shared_windows([(0, 4000), (1, 4000)]);
+    let found = rows(&analysis, "gpu_timeline_by_agent", "gpu | type | time ms | percent");
+    for row in ["0 | total_time | 0.004 | 100.0", "0 | idle | 0.003 | 75.0", "1 | idle | 0.0 | 0.0"] {
+        assert!(found.iter().any(|found| found == row), "{row}: {found:#?}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use operator_sheets::KernelOptions;
 use rocprof_perf::{
     Conventions, Cumulation, KernelCategories, Processes, RocprofAnalysis, RocprofOptions, TimeUnits,
-    rocprof_sheets,
+    TimelineRule, rocprof_sheets,
 };
 use sheets::Layout;
 use trace_ingest::ReadOptions;
@@ -41,7 +41,8 @@ fn table(analysis: &RocprofAnalysis, name: &str) -> Table {
 #[test]
 fn sheets_agree_with_tracelens_cell_by_cell() {
     for (folder, options) in [("reference", RocprofOptions::default()), ("reference-full", everything())] {
-        let options = RocprofOptions { conventions: short_categories(), ..options };
+        let conventions = Conventions { timeline: TimelineRule::Processes, ..short_categories() };
+        let options = RocprofOptions { conventions, ..options };
         let Some((case, analysis)) = analysis(options) else { return };
         let mut verdicts = Verdicts::new("", &[]);
         for (name, file) in testdata::csv_files(&case.join(folder)) {
@@ -151,11 +152,11 @@ fn figures_of_the_reference_are_its_raw_ones() {
     assert_eq!(
         table(&analysis, "gpu_timeline").select("type | time ms"),
         [
-            "total_time | 19207.53247",
+            "total_time | 15122.023494",
             "kernel | 4233.112334",
             "memory | 0",
             "busy_time | 4233.112334",
-            "idle | 14974.420136",
+            "idle | 10888.91116",
         ]
     );
 }

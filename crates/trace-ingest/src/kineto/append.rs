@@ -25,8 +25,8 @@ struct Appender {
     translation: Translation,
     begins: Vec<Begin>,
     ends: Vec<End>,
-    /// The argument `Task Type`, by row.
-    task_types: Vec<(usize, StringId)>,
+    /// [`RareArguments::kind_of_work`], by row.
+    kinds_of_work: Vec<(usize, StringId)>,
 }
 
 /// A `B` event, whose duration is still unknown.
@@ -159,7 +159,7 @@ impl Appender {
                 let text = trace.strings.get(id).trim_ascii().as_bytes();
                 value.field.set(&mut arguments, RareText { id, text });
             }
-            self.task_types.extend(arguments.task_type.map(|task_type| (at, task_type)));
+            self.kinds_of_work.extend(arguments.kind_of_work().map(|kind| (at, kind)));
             let mut arguments = arguments.into_arguments();
             let geometry = arguments.geometry.take();
             append_geometry(trace, row, geometry.unwrap_or_default(), geometry.is_some());
@@ -349,8 +349,8 @@ impl TraceSink {
             None if !ending.complete => warnings.push(Warning::Truncated { bytes_lost: ending.unused }),
             None => {}
         }
-        let Appender { mut trace, faults, task_types, .. } = self.appender;
-        settle(&mut trace, &task_types);
+        let Appender { mut trace, faults, kinds_of_work, .. } = self.appender;
+        settle(&mut trace, &kinds_of_work);
         faults.report(&mut warnings);
         trace.warnings.extend(warnings);
         trace.rebase();

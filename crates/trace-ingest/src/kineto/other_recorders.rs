@@ -44,8 +44,8 @@ const RUNS_OF_XPROF: [(&str, &str); 2] = [("XLA Modules", "xla_module"), ("Steps
 const METRICS: &str = "metrics: ";
 
 /// Gives the events of these recorders the categories and arguments that Kineto has for them. `task_types` is the argument
-/// `Task Type` by row.
-pub(super) fn settle(trace: &mut Trace, task_types: &[(usize, StringId)]) {
+/// arguments say of it, by row.
+pub(super) fn settle(trace: &mut Trace, kinds_of_work: &[(usize, StringId)]) {
     if trace.facts.accelerator.is_none() {
         trace.facts.accelerator = trace.events.category.iter().find_map(|category| category.accelerator());
     }
@@ -54,9 +54,9 @@ pub(super) fn settle(trace: &mut Trace, task_types: &[(usize, StringId)]) {
         Some(Accelerator::Xpu) => leave_out_metrics(trace),
         _ if !process(trace, ASCEND_HARDWARE).is_empty() => {
             trace.facts.accelerator = Some(Accelerator::Npu);
-            settle_ascend(trace, task_types);
+            settle_ascend(trace, kinds_of_work);
         }
-        _ if is_of_xprof(trace) => settle_xprof(trace),
+        _ if is_of_xprof(trace) => settle_xprof(trace, kinds_of_work),
         _ if trace.strings.find(HOST_OF_AUTOGRAD).is_some() => settle_autograd(trace),
         _ => {}
     }
@@ -147,7 +147,7 @@ fn is_of_xprof(trace: &Trace) -> bool {
 }
 
 /// XProf: the work on the streams and cores of devices, without calls of the host that launched it.
-fn settle_xprof(trace: &mut Trace) {
+fn settle_xprof(trace: &mut Trace, framework_ops: &[(usize, StringId)]) {
     trace.facts.is_view_of_xplane = true;
     trace.facts.recorder = RecorderFacts {
         operators: false,
@@ -183,6 +183,11 @@ fn settle_xprof(trace: &mut Trace) {
         }
     }
     [trace.events.arguments.device, trace.events.arguments.stream] = columns;
+    for &(row, op) in framework_ops {
+        if trace.events.category[row] == Category::KERNEL {
+            trace.events.arguments.framework_op.push(row, op);
+        }
+    }
 }
 
 /// What the events of a thread of XProf are.

@@ -20,9 +20,18 @@ pub(crate) struct RareArguments {
     pub(crate) launched_kernel: Option<StringId>,
     pub(crate) call_stack: Option<StringId>,
     pub(crate) task_type: Option<StringId>,
+    /// Whether XLA calls the instruction a convolution, and what the framework does by it.
+    pub(crate) is_convolution: bool,
+    pub(crate) framework_op: Option<StringId>,
 }
 
 impl RareArguments {
+    /// What tells the kind of work where neither category nor name do: the type of a task of Ascend, and of a convolution of
+    /// XLA, which may be a matrix product, what the framework does by it.
+    pub(crate) fn kind_of_work(&self) -> Option<StringId> {
+        self.task_type.or(self.framework_op.filter(|_| self.is_convolution))
+    }
+
     /// As arguments of an event: those that say something. Of the geometry grid and block are not among them.
     pub(crate) fn into_arguments(self) -> EventArguments {
         fn said<T: Default + PartialEq>(value: T) -> Option<T> {
@@ -76,7 +85,7 @@ pub(crate) struct RareField(u8);
 
 type Set = fn(&mut RareArguments, RareText<'_>);
 
-const FIELDS: [(&[u8], Set); 35] = [
+const FIELDS: [(&[u8], Set); 37] = [
     (b"registers per thread", |to, value| to.geometry.registers_per_thread = value.unsigned()),
     (b"shared memory", |to, value| to.geometry.shared_memory = value.unsigned()),
     (b"bytes", |to, value| to.transfer.bytes = value.unsigned_long()),
@@ -86,6 +95,8 @@ const FIELDS: [(&[u8], Set); 35] = [
     (b"graph id", |to, value| to.graph = value.integer()),
     (b"graph node id", |to, value| to.graph_node = value.integer()),
     (b"Task Type", |to, value| to.task_type = Some(value.id)),
+    (b"hlo_category", |to, value| to.is_convolution = value.text.starts_with(b"convolution")),
+    (b"tf_op", |to, value| to.framework_op = Some(value.id)),
     (b"kernel", |to, value| to.launched_kernel = Some(value.id)),
     (b"Call stack", |to, value| to.call_stack = Some(value.id).filter(|_| !value.text.is_empty())),
     (b"Collective name", |to, value| to.collective.name = Some(value.id)),

@@ -55,6 +55,8 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
+        Column::text("bounds", "What begins and ends the time. device work: first start to last end. host: the iteration's time on the host; its device work may lie outside, so Wall (ms) is not the duration in iterations.")
+            .field(|row: &TimeBudget| (if row.is_of_host { "host" } else { "device work" }).into()),
         time(Column::milliseconds("Wall (ms)", "Duration: for an iteration, its time on the host, or with --budget projected, the span of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
         time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),

@@ -128,20 +128,21 @@ fn the_longest_step_is_longest_by_the_durations_of_the_steps() {
 
 #[test]
 fn named_ranges_have_budgets_on_the_devices_of_their_process() {
-    let columns = "range | index | device | Wall (ms) | Compute (ms)";
+    let columns = "range | index | device | bounds | Wall (ms) | Compute (ms)";
     let named = AnalysisOptions { iteration: Some("step 17".parse().unwrap()), ..AnalysisOptions::default() };
-    let whole = ["- | - | 0 | 0.013 | 0.006", "- | - | 1 | 0.003 | 0.003"];
+    let whole = ["- | - | 0 | device work | 0.013 | 0.006", "- | - | 1 | device work | 0.003 | 0.003"];
     let of_host = [
-        "step # | 1 | 0 | 0.009 | 0.003",
-        "step # | 1 | 1 | 0.009 | 0",
-        "step # | 2 | 0 | 0.009 | 0.003",
-        "step # | 2 | 1 | 0.009 | 0",
-        "step # | 3 | 0 | 0.009 | 0",
-        "step # | 3 | 1 | 0.009 | 0.003",
+        "step # | 1 | 0 | host | 0.009 | 0.003",
+        "step # | 1 | 1 | host | 0.009 | 0",
+        "step # | 2 | 0 | host | 0.009 | 0.003",
+        "step # | 2 | 1 | host | 0.009 | 0",
+        "step # | 3 | 0 | host | 0.009 | 0",
+        "step # | 3 | 1 | host | 0.009 | 0.003",
     ];
     assert_eq!(steps(named.clone()).select(columns), [&whole[..], &of_host].concat());
     let projected = steps(AnalysisOptions { budget: BudgetBounds::Projected, ..named.clone() });
-    let of_device: Vec<String> = of_host.iter().map(|row| row.replace("0.009", "0.003")).collect();
+    let of_device: Vec<String> =
+        of_host.iter().map(|row| row.replace("host | 0.009", "device work | 0.003")).collect();
     assert_eq!(projected.select(columns)[2..], of_device);
     let matching = AnalysisOptions { iteration: Some("/^s.*#$/".parse().unwrap()), ..named.clone() };
     assert_eq!(steps(matching).select(columns), [&whole[..], &of_host].concat());

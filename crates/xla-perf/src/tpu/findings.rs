@@ -28,14 +28,14 @@ impl fmt::Display for TpuFinding {
         let compute = self.compute_share * 100.0;
         match (&self.category, self.class) {
             (Some(category), WorkClass::Compute) => {
-                write!(f, "largest: compute, {compute:.1}% of device time ({category} {share:.1}%)")
+                write!(f, "largest: compute, {compute:.1}% of the window ({category} {share:.1}%)")
             }
             (Some(category), class) => write!(
                 f,
-                "largest: {}, {category} {share:.1}% of device time; compute {compute:.1}%",
+                "largest: {}, {category} {share:.1}% of the window; compute {compute:.1}%",
                 class.as_str()
             ),
-            (None, _) => write!(f, "device idle {share:.1}% of its time; compute {compute:.1}%"),
+            (None, _) => write!(f, "device idle {share:.1}% of the window; compute {compute:.1}%"),
         }
     }
 }

@@ -183,7 +183,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             ("instruction", hlo::OP_NAME),
             ("calls", hlo::OCCURRENCES),
             ("self µs", hlo::SELF_TIME),
-            ("% of span", SELF_SHARE),
+            ("% of window", SELF_SHARE),
         ],
     ))
 }

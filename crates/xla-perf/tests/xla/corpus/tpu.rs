@@ -324,7 +324,7 @@ fn the_finding_names_what_the_time_goes_to() {
     let finding = tpu_finding(&TpuAnalysis::new(profile(&folder))).unwrap();
     assert_eq!(
         finding.to_string(),
-        "largest: host-offload copies, copy-done 83.6% of device time; compute 2.6%"
+        "largest: host-offload copies, copy-done 83.6% of the window; compute 2.6%"
     );
 }
 

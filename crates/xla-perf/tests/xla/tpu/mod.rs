@@ -338,7 +338,7 @@ fn copies_are_hidden_by_what_is_computed_meanwhile() {
     let notices = TpuNotice::all(&analysis);
     assert_eq!(notices, [TpuNotice::Unfinished { transfers: 1 }]);
     let finding = tpu_finding(&analysis).unwrap();
-    assert_eq!(finding.to_string(), "device idle 56.1% of its time; compute 19.5%");
+    assert_eq!(finding.to_string(), "device idle 56.1% of the window; compute 19.5%");
 }
 
 #[test]
