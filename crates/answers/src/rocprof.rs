@@ -212,11 +212,17 @@ fn head(profile: &Profile, timelines: &[AgentTimeline<'_>], title: String) -> Ve
         *products.entry(product.unwrap_or("GPU")).or_default() += 1;
     }
     let mut head = vec![title];
-    head.extend(products.into_iter().map(|(product, count)| devices(count, product)));
+    head.extend(products.into_iter().map(|(product, count)| match product {
+        "GPU" => counted(count, "GPU", "GPUs"),
+        product => devices(count, product),
+    }));
     head.extend(processes(&profile.processes));
     head.push(counted(profile.dispatches.len(), "kernel dispatch", "kernel dispatches"));
-    head.push(counted(profile.copies.len(), "memory copy", "memory copies"));
-    head.push(counted(profile.calls.len(), "call", "calls"));
+    for (count, one, several) in
+        [(profile.copies.len(), "memory copy", "memory copies"), (profile.calls.len(), "call", "calls")]
+    {
+        head.extend((count > 0).then(|| counted(count, one, several)));
+    }
     head
 }
 

@@ -115,15 +115,26 @@ impl LeftOut {
     }
 }
 
-/// What a device did from its first event to the end of its last.
+/// What the whole of a timeline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimelineWindow {
+    /// From the device's first event to the end of its last.
+    OfDevice,
+    /// From the first to the last event of several devices of one process.
+    OfProcess,
+    /// The operations and the gaps between them, added up.
+    Operations,
+}
+
+/// What a device did.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// The device, as its recorder names it.
     pub device: String,
     /// The whole span in µs.
     pub total_us: f64,
-    /// Whether the span is that of several devices of one process.
-    pub shares_window: bool,
+    /// From when to when that is.
+    pub window: TimelineWindow,
     /// Time with at least one event in µs.
     pub busy_us: f64,
     /// Time without any event in which it did nothing, in µs.
@@ -140,9 +151,10 @@ impl Timeline {
     /// What the whole is, and from when to when.
     #[must_use]
     pub fn window_in_words(&self) -> (&'static str, &'static str) {
-        match self.shares_window {
-            true => ("window", "first start to last end on any device of its process"),
-            false => ("span", "first start to last end"),
+        match self.window {
+            TimelineWindow::OfDevice => ("span", "first start to last end"),
+            TimelineWindow::OfProcess => ("window", "first start to last end on any device of its process"),
+            TimelineWindow::Operations => ("total", "operations and the gaps between them"),
         }
     }
 
@@ -172,7 +184,7 @@ impl Timeline {
         Timeline {
             device: device.into(),
             total_us: us(breakdown.total),
-            shares_window: false,
+            window: TimelineWindow::OfDevice,
             busy_us: us(breakdown.busy),
             idle_us: us(breakdown.idle),
             breakdown,
