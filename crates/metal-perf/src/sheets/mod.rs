@@ -279,7 +279,9 @@ mod tests {
             let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
             sheet.table(&report).unwrap().map(|table| table.height())
         };
-        for (name, expected) in [("ops", 1), ("summary", 1), ("devices", 2), ("imbalance", 1)] {
+        for (name, expected) in
+            [("ops", 1), ("categories", 1), ("summary", 1), ("devices", 2), ("imbalance", 1)]
+        {
             assert_eq!(rows(name), Some(expected), "{name}");
         }
     }
