@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::notice::Notice;
 use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
+use crate::repeated::repeated;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
 use crate::rocprof::RocprofReporter;
 use crate::runs::{gpus, head, names_of_runs, statements};
@@ -54,9 +55,9 @@ impl Reporter for CompareReporter {
         let mut of_gpus = Vec::with_capacity(paths.len());
         for (position, (path, name)) in paths.iter().zip(names).enumerate() {
             let steps = self.steps.get(position).copied();
-            let (tables, gpus) = self.tables_of(path, &name, run, &mut notices)?;
+            let (side, gpus) = self.side(path, name, run, &mut notices)?;
             of_gpus.push(gpus);
-            sides.push(Side { name, tables, steps });
+            sides.push(Side { steps, ..side });
         }
         run.begin(Stage::Analysis);
         if let Some(groups) = &self.as_tracelens {
@@ -103,20 +104,21 @@ impl Reporter for CompareReporter {
 }
 
 impl CompareReporter {
-    /// The tables of a report, or of that of a recording, whose GPUs are known.
-    fn tables_of(
+    /// A report, or that of a recording, whose GPUs are known.
+    fn side(
         &self,
         path: &Path,
-        name: &str,
+        name: String,
         run: &mut Run<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<(Vec<Table>, Option<String>), Error> {
+    ) -> Result<(Side, Option<String>), Error> {
         run.begin(Stage::Read);
         let is_known = |sheet: &str| is_compared(sheet, &[]);
         if !is_standard_input(path)
             && let Some(format) = report_format(path, &is_known)?
         {
-            return Ok((read_report(path, format, &is_compared)?, None));
+            let tables = read_report(path, format, &is_compared)?;
+            return Ok((Side { name, tables, steps: None, repeated: Vec::new() }, None));
         }
         let paths = [path.to_path_buf()];
         let (sheet_names, conventions) = match &self.as_tracelens {
@@ -140,17 +142,20 @@ impl CompareReporter {
                 AnyReporter::default().report(&paths, run)?
             }
         };
-        let of_run = |notice| Notice::OfRun { run: name.to_owned(), notice: Box::new(notice) };
+        let of_run = |notice| Notice::OfRun { run: name.clone(), notice: Box::new(notice) };
         notices.extend(made.notices.into_iter().map(of_run));
         let headers = |table: &Table| -> Vec<String> {
             table.columns().iter().map(|column| column.name().to_owned()).collect()
         };
-        let gpus = match &made.analysis {
-            Analysed::Trace(analysis, _) => gpus(analysis.trace()),
-            _ => None,
+        let (gpus, repeated) = match &made.analysis {
+            Analysed::Trace(analysis, _) => {
+                (gpus(analysis.trace()), repeated(analysis.tree(), analysis.iterations()))
+            }
+            _ => (None, Vec::new()),
         };
         let tables = made.tables.tables().iter();
-        Ok((tables.filter(|table| is_compared(table.name(), &headers(table))).cloned().collect(), gpus))
+        let tables = tables.filter(|table| is_compared(table.name(), &headers(table))).cloned().collect();
+        Ok((Side { name, tables, steps: None, repeated }, gpus))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gpu_timeline::SortFew;
 use inference_phase::capture::CaptureLibrary;
-use iterations::Window;
+use iterations::{DetectOptions, Iterations, MeasuredIterations, Window};
 use perf_models::bare_kernel_name;
 use report_writers::shortened_apart;
 use sheets::Sheet;
@@ -25,6 +25,7 @@ use crate::numbers::{counted, decimal, duration};
 use crate::parallel::map_in_order;
 use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
+use crate::repeated::repeated;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, titled};
 use crate::runs::{gpus, head, names_of_runs, percent_change};
 use crate::steps::window_in_words;
@@ -77,7 +78,14 @@ impl Reporter for DiffReporter {
             statements.extend(window.iter().map(|window| format!("{name}: {window}")));
         }
         let head = head(&names, &[&a.0, &b.0].map(|tree| gpus(tree.trace())));
-        let diff = Box::new(TreeDiff::new(a.0, b.0, options));
+        let mut diff = Box::new(TreeDiff::new(a.0, b.0, options));
+        if diff.is_cut_differently() {
+            let [a, b] = diff.trees().map(|tree| {
+                let found = Iterations::detect(tree, &DetectOptions::default());
+                repeated(tree, &MeasuredIterations::of_all(tree, found))
+            });
+            diff.know_repeated([&a, &b]);
+        }
         notices.extend(doubts(&diff, kinds));
         run.begin(Stage::Sheets);
         let title = names.join(" → ");
@@ -172,7 +180,8 @@ pub(crate) fn doubts<T: Borrow<TraceTree>>(
     {
         notices.push(Notice::OtherKindOfRun { kinds: [a, b] });
     }
-    let operators_percent = diff.likeness().operators_percent();
+    // Where one recording goes on beyond the other, much of it has no equal there.
+    let operators_percent = diff.likeness().operators_percent().filter(|_| !diff.is_cut_differently());
     let little = operators_percent.filter(|&percent| percent < LITTLE_PERCENT);
     notices.extend(little.map(|operators_percent| Notice::LittleAlike { operators_percent }));
     notices
@@ -194,11 +203,14 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
         ));
         lines.extend(cut.then(|| {
             "the recordings cover different amounts of work: call counts differ and step counts are not \
-             known to match; only matched work is compared, per call and per layer"
+             known to match; changes are per call and per layer"
                 .to_owned()
         }));
     }
     lines.extend(matched_in_words(diff, [a, b]));
+    if diff.is_cut_differently() {
+        return lines;
+    }
     let likeness = diff.likeness();
     let percent = |share: Option<f64>| share.map(|share| format!("{}%", decimal(share, 1)));
     let operators = percent(likeness.operators_percent())
@@ -207,9 +219,6 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
         .map(|share| format!("{share} of the kernels, copies and fills match by name"));
     let parts: Vec<String> = operators.into_iter().chain(kernels).collect();
     lines.extend((!parts.is_empty()).then(|| format!("similarity: {}", parts.join("; "))));
-    if diff.is_cut_differently() {
-        return lines;
-    }
     let groups = diff.unit_groups();
     for (side, name, status) in [(0, a, UnitStatus::OnlyA), (1, b, UnitStatus::OnlyB)] {
         lines.extend(only_in_words(diff, &groups, side, name, status));

@@ -27,6 +27,7 @@ mod parts;
 mod picture;
 mod rank_tables;
 mod ranks;
+mod repeated;
 mod replay;
 mod report;
 mod rocprof;
@@ -63,7 +64,7 @@ pub use replay::{OperatorsToReplay, ReplayChoice, ReplayOptions, ReplayedOperato
 pub use report::{Analysed, Report, Reporter, Run, Stage, Watch};
 pub use rocprof::RocprofReporter;
 pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, nearest, table_named};
-pub use summary::{LeftOut, Summary, Timeline};
+pub use summary::{LeftOut, Summary, Timeline, TimelineWindow};
 pub use tenstorrent::TenstorrentReporter;
 pub use trace::{HtaTables, NsysReporter, OtherTrace, TraceReporter};
 pub use why::{Cost, NamedIn, Part, TargetKind, Why, WhyError, candidates};

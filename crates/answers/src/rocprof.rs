@@ -28,7 +28,7 @@ use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title, titled};
 use crate::steps::{step_count, steps_in_words, window_in_words};
-use crate::summary::{Summary, Timeline, devices};
+use crate::summary::{Summary, Timeline, TimelineWindow, devices};
 use crate::trust;
 
 /// Makes the report of a rocprofv3 profile, of whatever format.
@@ -201,7 +201,7 @@ fn summary(analysis: &RocprofAnalysis, finding: Option<TraceFinding>, title: Str
             .map(|&AgentTimeline { agent, breakdown, shares_window }| {
                 let name = agent.map_or("GPU".to_owned(), agent_name);
                 let timeline = Timeline::new(name, breakdown, |nanoseconds| nanoseconds as f64 / 1e3);
-                Timeline { shares_window, ..timeline }
+                Timeline { window: TimelineWindow::of_device(shares_window), ..timeline }
             })
             .collect(),
         more_timelines: Summary::more_timelines(timelines.len(), names::GPU_TIMELINE_BY_AGENT),
@@ -217,11 +217,17 @@ fn head(profile: &Profile, timelines: &[AgentTimeline<'_>], title: String) -> Ve
         *products.entry(product.unwrap_or("GPU")).or_default() += 1;
     }
     let mut head = vec![title];
-    head.extend(products.into_iter().map(|(product, count)| devices(count, product)));
+    head.extend(products.into_iter().map(|(product, count)| match product {
+        "GPU" => counted(count, "GPU", "GPUs"),
+        product => devices(count, product),
+    }));
     head.extend(processes(&profile.processes));
     head.push(counted(profile.dispatches.len(), "kernel dispatch", "kernel dispatches"));
-    head.push(counted(profile.copies.len(), "memory copy", "memory copies"));
-    head.push(counted(profile.calls.len(), "call", "calls"));
+    for (count, one, several) in
+        [(profile.copies.len(), "memory copy", "memory copies"), (profile.calls.len(), "call", "calls")]
+    {
+        head.extend((count > 0).then(|| counted(count, one, several)));
+    }
     head
 }
 

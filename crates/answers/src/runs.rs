@@ -110,6 +110,7 @@ pub(crate) fn head(names: &[String], gpus: &[Option<String>]) -> String {
 pub(crate) fn gpus(trace: &Trace) -> Option<String> {
     let mut names: Vec<&str> =
         trace.facts().devices.iter().filter_map(|device| device.name.as_deref()).collect();
+    names.retain(|name| !name.trim().is_empty());
     names.sort_few();
     names.dedup();
     (!names.is_empty()).then(|| names.join(", "))
@@ -131,7 +132,8 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
         let steps = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "step", "steps");
         lines.push(format!("times and calls are per step: {a} has {}, {b} {}", steps(in_a), steps(in_b)));
     }
-    if let Some((likeness, table)) = comparison.likeness() {
+    // Where one recording goes on beyond the other, that says nothing of the programs.
+    if let Some((likeness, table)) = comparison.likeness().filter(|_| !comparison.is_cut_differently) {
         let share = decimal(likeness * 100.0, 1);
         lines.push(format!("similarity: {share}% of the calls in {} occur in both runs", table.sheet));
     }

@@ -87,7 +87,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     }
     for &(index, mark) in marked.iter().take(NAMED) {
         let took = took(index).map_or_else(String::new, |took| format!(" ({})", time(took as f64)));
-        write!(sentence, "; {} is {}{took}", level.first + index, mark.as_str()).ok()?;
+        write!(sentence, "; {} {} is {}{took}", level.kind, level.first + index, mark.as_str()).ok()?;
     }
     if marked.len() > NAMED {
         let more = marked.len() - NAMED;
@@ -110,6 +110,14 @@ fn single_step(step: &Iteration, took: i64, figures: &Figures, time: impl Fn(f64
         }
         (true, None) => format!("{} on the host, {took_in_words} on the device", time(host as f64)),
     }
+}
+
+/// Whether a step of so many µs takes longer than the usual ones by more than they vary.
+pub(crate) fn stands_out(analysis: &impl Iterated, us: f64) -> bool {
+    const FROM: f64 = 1.05;
+    let steps = sure_steps(analysis).map(|(level, measured)| steady_durations(level, measured));
+    let usual = steps.and_then(|mut durations| gpu_timeline::median(&mut durations));
+    usual.is_none_or(|usual| us > FROM * analysis.ms(usual) * 1e3)
 }
 
 /// How long the steps took that nothing sets apart, in the recording's unit.

@@ -128,6 +128,25 @@ impl LeftOut {
     }
 }
 
+/// What the window of a timeline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimelineWindow {
+    /// From the device's first event to the end of its last.
+    OfDevice,
+    /// From the first to the last event of several devices of one process.
+    OfProcess,
+    /// The operations and the gaps between them, added up.
+    Operations,
+}
+
+impl TimelineWindow {
+    /// The window of a device, which it may share with the others of its process.
+    #[must_use]
+    pub fn of_device(shares_window: bool) -> Self {
+        if shares_window { Self::OfProcess } else { Self::OfDevice }
+    }
+}
+
 /// What a device did in its window.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -135,8 +154,8 @@ pub struct Timeline {
     pub device: String,
     /// The window in µs.
     pub total_us: f64,
-    /// Whether the window is that of several devices of one process.
-    pub shares_window: bool,
+    /// What the window is.
+    pub window: TimelineWindow,
     /// Time with at least one event in µs.
     pub busy_us: f64,
     /// Time without any event in which it did nothing, in µs.
@@ -153,9 +172,10 @@ impl Timeline {
     /// From when to when its window is.
     #[must_use]
     pub fn window_bounds(&self) -> &'static str {
-        match self.shares_window {
-            true => "first start to last end on any device of its process",
-            false => "first start to last end",
+        match self.window {
+            TimelineWindow::OfDevice => "first start to last end",
+            TimelineWindow::OfProcess => "first start to last end on any device of its process",
+            TimelineWindow::Operations => "operations and the gaps between them",
         }
     }
 
@@ -185,7 +205,7 @@ impl Timeline {
         Timeline {
             device: device.into(),
             total_us: us(breakdown.total),
-            shares_window: false,
+            window: TimelineWindow::OfDevice,
             busy_us: us(breakdown.busy),
             idle_us: us(breakdown.idle),
             breakdown,

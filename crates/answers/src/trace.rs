@@ -37,7 +37,7 @@ use crate::picture::{self, NothingToDraw, Picture};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title};
 use crate::runs::names_of_runs;
 use crate::steps::{steps_in_words, window_in_words};
-use crate::summary::{Summary, Timeline, devices};
+use crate::summary::{Summary, Timeline, TimelineWindow, devices};
 use crate::trace_tables::Examined;
 
 /// Makes the report of a trace. Recordings of other profilers are read as traces too, with what they have in common.
@@ -378,7 +378,7 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     if analysis.is_host_only() {
         notices.push(Notice::NoDeviceEvents { advice: how_to_record_devices(trace) });
     }
-    if analysis.is_gpu_only() {
+    if analysis.is_gpu_only() && !options.kernel_summary {
         notices.push(Notice::NoOperators);
     }
     notices.extend(trace.warnings().iter().cloned().map(Notice::Reading));
@@ -405,7 +405,7 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             let shown = of_devices.iter().take(Summary::MOST_TIMELINES);
             let facts = analysis.trace().facts();
             let of_device = |of: &DeviceTimeline| Timeline {
-                shares_window: of.shares_window,
+                window: TimelineWindow::of_device(of.shares_window),
                 ..timeline(facts.name_of_device(of.device), of.breakdown)
             };
             shown.map(of_device).collect()

@@ -19,6 +19,7 @@ use crate::diff::sheets_in_report;
 use crate::error::Error;
 use crate::parts::{Parts, Place, SheetNames};
 use crate::report::{Run, tables, titled};
+use crate::steps::stands_out;
 use crate::summary::Summary;
 use crate::{advice, trust};
 
@@ -113,7 +114,9 @@ impl Examined<'_> {
         let mut summary = Summary { left_out, findings, ..LazyLock::force(&summary).clone() };
         if let Some(nsys) = &of_nsys {
             let gap = analysis.gap_finding().map(|finding| finding.to_string());
-            let longest = analysis.longest_iteration().map(|longest| longest.to_string());
+            let longest =
+                analysis.longest_iteration().filter(|longest| stands_out(analysis, longest.wall_us));
+            let longest = longest.map(|longest| longest.to_string());
             summary.statements.extend(gap.into_iter().chain(longest));
             // The doctor tells of lost graph replays, too.
             let is_told = |finding: &NsysFinding| {

@@ -439,7 +439,9 @@ impl Given {
 
     /// When to print colours.
     pub(crate) fn color(&self) -> ColorChoice {
-        self.matches.try_get_one("color").ok().flatten().copied().unwrap_or_default()
+        let has_none = self.matches.try_get_one("no_color").ok().flatten().copied().unwrap_or(false);
+        let asked = || self.matches.try_get_one("color").ok().flatten().copied().unwrap_or_default();
+        if has_none { ColorChoice::Never } else { asked() }
     }
 
     /// How to print the run's times, if asked for.

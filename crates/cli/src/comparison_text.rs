@@ -3,7 +3,8 @@
 use answers::numbers::{decimal, grouped, unit_of_time};
 use report_writers::shortened_apart;
 use report_writers::terminal::{Color, Style, TextCell, TextColumn, table};
-use trace_diff::{Comparison, Joined, Row, Status, Step, waterfall};
+use sheets::columns;
+use trace_diff::{Comparison, Joined, RepeatedPart, Row, Status, Step, waterfall};
 
 use crate::summary::WIDEST;
 use crate::wrapping::wrap;
@@ -13,8 +14,8 @@ const MOST_ROWS: usize = 8;
 /// A change by less of the whole is left out where there is anything larger.
 const LEAST_PERCENT: f64 = 0.05;
 
-/// Columns that the name of a run takes in the header of a table.
-const WIDEST_NAME: usize = 20;
+/// Part of a table that the name of a run takes in a header.
+const NAME_OF: usize = 8;
 
 /// What is printed of comparisons: lines about all, then what changed in each.
 pub(crate) fn text<'a>(
@@ -24,14 +25,19 @@ pub(crate) fn text<'a>(
     style: Style,
 ) -> String {
     let mut out = String::new();
-    lines.for_each(|line| wrap(line, "", "  ", style.width.min(WIDEST), &mut out));
+    // A title is that of the runs as they stand in headers.
+    let mut first = if is_narrow(style) && comparisons.len() == 1 { "A → B: " } else { "" };
+    lines.for_each(|line| wrap(line, std::mem::take(&mut first), "  ", style.width.min(WIDEST), &mut out));
     out.push_str(caveats);
     for comparison in comparisons {
         if comparisons.len() > 1 {
             let [a, b] = &comparison.names;
-            out.push_str(&format!("\n{b} against {a}\n"));
+            let letters = if is_narrow(style) { "A → B: " } else { "" };
+            wrap(&format!("{letters}{a} → {b}"), "\n", "  ", style.width.min(WIDEST), &mut out);
         }
         write_parts(comparison, style, &mut out);
+        let names = comparison.names.each_ref().map(String::as_str);
+        write_repeated(&comparison.repeated, short_names(names, style), style, &mut out);
         write_changes(comparison, style, &mut out);
     }
     if style.unicode { out } else { out.replace('µ', "u").replace('→', "->").replace('−', "-") }
@@ -60,16 +66,72 @@ fn write_parts(comparison: &Comparison, style: Style, out: &mut String) {
     }
 }
 
+/// Whether names of runs leave too little room for those of operators.
+fn is_narrow(style: Style) -> bool {
+    style.width < WIDEST * 4 / 5
+}
+
+/// Names of runs for headers of tables: they may be longer than those of operators, which need the room.
+fn short_names(names: [&str; 2], style: Style) -> [String; 2] {
+    if is_narrow(style) {
+        return ["A", "B"].map(str::to_owned);
+    }
+    let short = shortened_apart(names, style.width.min(WIDEST) / NAME_OF, style.unicode);
+    names.map(|name| short.get(name).cloned().unwrap_or_default())
+}
+
+/// The time of one of each part that both runs repeat, such as a layer.
+pub(crate) fn write_repeated(parts: &[RepeatedPart], [a, b]: [String; 2], style: Style, out: &mut String) {
+    let Some(first) = parts.first() else { return };
+    let (unit, size) = unit_of_time(first.median_us[0].max(first.median_us[1]));
+    let headers = [format!("{a} {unit} each"), format!("{b} {unit} each"), format!("change {unit}")];
+    let columns = [
+        TextColumn::left("repeated, by median", |part: &RepeatedPart| part.name.clone()),
+        TextColumn::right("count", |part: &RepeatedPart| {
+            let [a, b] = part.counts.map(|count| grouped(count as u128));
+            if a == b { a } else { format!("{a} → {b}") }
+        }),
+        TextColumn::right(&headers[0], move |part: &RepeatedPart| decimal(part.median_us[0] / size, 3)),
+        TextColumn::right(&headers[1], move |part: &RepeatedPart| decimal(part.median_us[1] / size, 3)),
+        TextColumn::right(&headers[2], move |part: &RepeatedPart| {
+            changed(Some(part.delta_us()), 1.0 / size, 3)
+        }),
+        TextColumn::right("%", |part: &RepeatedPart| {
+            changed(
+                Some(100.0 * part.delta_us() / part.median_us[0]).filter(|percent| percent.is_finite()),
+                1.0,
+                1,
+            )
+        }),
+    ];
+    out.push('\n');
+    out.push_str(&table(&columns, parts, style));
+}
+
 /// What became slower and what faster, or is new or gone.
 fn write_changes(comparison: &Comparison, style: Style, out: &mut String) {
-    let Some(joined) = comparison.main_table() else { return };
-    let whole = comparison.whole_us();
-    let is_told = |row: &&Row| row.delta_us().abs() >= whole * LEAST_PERCENT / 100.0 && row.delta_us() != 0.0;
+    let Some(joined) = comparison.ranked_table() else { return };
+    let weight = |row: &Row, us: f64| {
+        // Times are those of a call then.
+        if comparison.is_cut_differently { us * row.figures[0].calls.unwrap_or_default() } else { us }
+    };
+    let whole = match comparison.is_cut_differently {
+        true => joined.rows.iter().map(|row| weight(row, row.figures[0].time_us)).sum(),
+        false => comparison.whole_us(),
+    };
+    let is_told = |row: &&Row| {
+        row.delta_us() != 0.0 && weight(row, row.delta_us().abs()) >= whole * LEAST_PERCENT / 100.0
+    };
     let told: Vec<&Row> = joined.rows.iter().filter(is_told).collect();
     // What one recording alone has may only be beyond the cut of the other.
-    let is_compared = |row: &&Row| !comparison.is_cut_differently || matches!(row.status, Status::Both(_));
+    let is_compared = |row: &&Row| {
+        !comparison.is_cut_differently || (matches!(row.status, Status::Both(_)) && !row.is_noise())
+    };
     let (slower, faster): (Vec<&Row>, Vec<&Row>) =
         told.into_iter().filter(is_compared).partition(|row| row.delta_us() > 0.0);
+    if comparison.is_cut_differently && slower.is_empty() && faster.is_empty() {
+        out.push_str("\nno call that both runs make differs beyond noise\n");
+    }
     for (rows, what) in [(slower, "slower"), (faster, "faster")] {
         write_rows(comparison, joined, &rows, what, style, out);
     }
@@ -83,15 +145,14 @@ fn write_rows(
     style: Style,
     out: &mut String,
 ) {
-    let Some(first) = rows.first() else { return };
     let shown = if rows.len() == MOST_ROWS + 1 { rows.len() } else { rows.len().min(MOST_ROWS) };
     let whole = comparison.whole_us();
-    // Names of runs may be longer than those of operators, which need the room.
-    let names = comparison.names.each_ref().map(String::as_str);
-    let short = shortened_apart(names, WIDEST_NAME, style.unicode);
-    let [a, b] = names.map(|name| short.get(name).map_or(name, String::as_str));
-    let largest = first.figures[0].time_us.max(first.figures[1].time_us);
-    let (unit, size) = unit_of_time(largest);
+    let [a, b] = short_names(comparison.names.each_ref().map(String::as_str), style);
+    let times = rows[..shown].iter().map(|row| row.figures[0].time_us.max(row.figures[1].time_us));
+    let (unit, size) = match times.reduce(if comparison.is_cut_differently { f64::min } else { f64::max }) {
+        Some(time) => unit_of_time(time),
+        None => return,
+    };
     let per = match comparison.steps {
         Some(_) => "/step",
         None if comparison.is_cut_differently => "/call",
@@ -112,8 +173,8 @@ fn write_rows(
         [Some(a), Some(b)] => count(a.max(b)),
         _ => String::new(),
     };
-    let columns = [
-        TextColumn::left(&name, |row: &Row| row.name().to_owned()),
+    let mut columns = vec![
+        TextColumn::left(&name, |row: &Row| call(joined, row, &rows[..shown])),
         TextColumn::left("", |row: &Row| match row.status {
             Status::Both(_) => "",
             alone => alone.as_str(),
@@ -124,10 +185,13 @@ fn write_rows(
         TextColumn::right(&headers[1], time(1)),
         TextColumn::right(&headers[2], move |row: &Row| changed(Some(row.delta_us()), 1.0 / size, 3)),
         TextColumn::right("%", |row: &Row| changed(row.delta_percent(), 1.0, 1)),
-        TextColumn::right("% of total", move |row: &Row| {
-            changed(Some(row.delta_us()).filter(|_| whole > 0.0), 100.0 / whole, 1)
-        }),
     ];
+    if whole > 0.0 {
+        let of_whole = TextColumn::right("% of total", move |row: &Row| {
+            changed(Some(row.delta_us()), 100.0 / whole, 1)
+        });
+        columns.push(of_whole.droppable(2));
+    }
     out.push('\n');
     out.push_str(&table(&columns, rows[..shown].iter().copied(), style));
     if rows.len() > shown {
@@ -140,6 +204,23 @@ fn write_rows(
         };
         out.push_str(&format!("{dots} and {more} more in {}{change}\n", joined.sheet));
     }
+}
+
+/// The name of a row, of a call with its shapes, and with what else tells it from others that are shown.
+fn call(joined: &Joined, row: &Row, shown: &[&Row]) -> String {
+    let mut keys = joined.keys.iter().zip(&row.keys).enumerate().skip(1);
+    let dims =
+        keys.find(|(_, (header, _))| *header == columns::INPUT_DIMS.name).map(|(position, _)| position);
+    let Some(dims) = dims else { return row.name().to_owned() };
+    let key = |row: &Row, position: usize| row.keys.get(position).cloned().flatten().unwrap_or_default();
+    let is_alike = |other: &&&Row| other.name() == row.name() && key(other, dims) == key(row, dims);
+    let differs = |position: usize| {
+        shown.iter().filter(is_alike).any(|other| key(other, position) != key(row, position))
+    };
+    let others = (1..row.keys.len()).filter(|&position| position != dims && differs(position));
+    let parts =
+        [row.name().to_owned(), key(row, dims)].into_iter().chain(others.map(|position| key(row, position)));
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn count(calls: f64) -> String {

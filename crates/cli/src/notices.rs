@@ -23,6 +23,8 @@ pub(crate) enum Say {
     NothingDrawn { option: &'static str, reason: String, help: Option<&'static str> },
     /// On standard error: what the run did.
     Note(Said),
+    /// The same, where no page is printed that says it.
+    OnPage(Said),
     /// On standard error: what the user's script says or does wrong.
     Script(tree_perf::Notice),
 }
@@ -38,7 +40,7 @@ impl Say {
         match self {
             Say::Caveat(said) | Say::Warning(said) => Some(Cow::Borrowed(said)),
             Say::NothingDrawn { .. } => self.nothing_drawn().map(|failure| Cow::Owned(Said::new(&failure))),
-            Say::Note(_) | Say::Script(_) => None,
+            Say::Note(_) | Say::OnPage(_) | Say::Script(_) => None,
         }
     }
 
@@ -55,7 +57,7 @@ impl Say {
     /// Prints it to standard error.
     pub(crate) fn print(&self) {
         match self {
-            Say::Note(said) => console::say("note", said),
+            Say::Note(said) | Say::OnPage(said) => console::say("note", said),
             Say::Script(notice) => console::extension(notice),
             said => said.said().iter().for_each(|said| console::say("warning", said)),
         }
@@ -128,11 +130,11 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             let said = option.map_or_else(|| said.clone(), |option| said.clone().with_help(option));
             match of_operations {
                 MetalNotice::Window { .. }
-                | MetalNotice::CardAssumed { .. }
-                | MetalNotice::SignpostRepeats { .. }
-                | MetalNotice::NoDevices
                 | MetalNotice::DevicesKeptApart { .. }
-                | MetalNotice::DevicesMerged { .. } => Say::Note(said),
+                | MetalNotice::DevicesMerged { .. } => Say::OnPage(said),
+                MetalNotice::CardAssumed { .. }
+                | MetalNotice::SignpostRepeats { .. }
+                | MetalNotice::NoDevices => Say::Note(said),
                 _ => Say::Warning(said),
             }
         }

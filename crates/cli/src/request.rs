@@ -48,15 +48,19 @@ pub(crate) struct Request<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Lines of a first page.
+/// Lines of a first page; of a terminal on which its lines break more often, so many more.
 const FIRST_PAGE: usize = 40;
+const MORE_OF_NARROW: usize = 10;
 
 /// What only one kind of report writes and prints.
 pub(crate) trait Extras {
-    /// Whether notices go to standard error, before what is printed, and not below it.
-    const NOTICES_FIRST: bool = false;
     /// Whether remarks on the figures stand above them, and not below with the other warnings.
     const CAVEATS_ABOVE: bool = false;
+
+    /// Whether notices go to standard error, before what is printed, and not below it.
+    fn has_notices_first(&self) -> bool {
+        false
+    }
 
     /// Files beside the tables: their paths where they were written, failures where not.
     fn write(&self, _: &Report) -> Vec<Result<PathBuf, Failure>> {
@@ -138,7 +142,8 @@ impl<'a> Request<'a> {
         } else if !self.output.quiet {
             let style = self.context.style();
             let prose = Style { width: style.width.min(WIDEST), ..style };
-            let (first, (after, inside)): (Vec<Say>, (Vec<Say>, Vec<Say>)) = match E::NOTICES_FIRST {
+            let (first, (after, inside)): (Vec<Say>, (Vec<Say>, Vec<Say>)) = match extras.has_notices_first()
+            {
                 true => (said, Default::default()),
                 false => (Vec::new(), said.into_iter().partition(Say::is_for_stderr)),
             };
@@ -147,19 +152,18 @@ impl<'a> Request<'a> {
             let (above, below): (Vec<Say>, Vec<Say>) = inside.into_iter().partition(is_caveat);
             let caveats: String = warnings(&above, prose).concat();
             let below = warnings(&below, prose);
+            let page = FIRST_PAGE + if style.width < WIDEST { MORE_OF_NARROW } else { 0 };
             let detail = match self.output.verbose || E::CAVEATS_ABOVE {
                 true => Detail::All,
                 // With room for a blank line, the first warning, how many more there are, and what was written.
                 false => {
                     let first = below.first().map_or(0, |warning| warning.lines().count() + 1);
-                    Detail::FirstPage { lines: FIRST_PAGE.saturating_sub(1 + first + written.len()) }
+                    Detail::FirstPage { lines: page.saturating_sub(1 + first + written.len()) }
                 }
             };
             let text = extras.text(&report, &caveats, detail, style);
             let left = match detail {
-                Detail::FirstPage { .. } => {
-                    FIRST_PAGE.saturating_sub(text.lines().count() + written.len() + 2)
-                }
+                Detail::FirstPage { .. } => page.saturating_sub(text.lines().count() + written.len() + 2),
                 Detail::All => usize::MAX,
             };
             console::print(text + &texts(&below, &written, left))?;

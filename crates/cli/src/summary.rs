@@ -34,7 +34,11 @@ pub(crate) enum Detail {
 
 /// Everything of a report but its notices.
 pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
-    let summary = &report.summary;
+    page(&report.summary, report.tables.tables(), detail, style)
+}
+
+/// A summary with excerpts of these tables.
+pub(crate) fn page(summary: &Summary, tables: &[Table], detail: Detail, style: Style) -> String {
     let lines = |lines: &[String]| {
         let mut text = String::new();
         lines.iter().for_each(|line| wrap(line, "", "  ", style.width.min(WIDEST), &mut text));
@@ -69,7 +73,7 @@ pub(crate) fn text(report: &Report, detail: Detail, style: Style) -> String {
     }
     let left = left(&figures);
     let mut sections = before;
-    sections.extend(report_tables(report, left, detail, style));
+    sections.extend(excerpts(summary, tables, left, detail, style));
     sections.extend(summary.check.as_ref().map(|check| write_check(check, style)));
     let has_figures = !figures.is_empty();
     sections.push(figures);
@@ -210,15 +214,17 @@ const SAYS_LITTLE: f64 = 60.0;
 
 /// The tables: all of them, or in so many lines the first, which is of kinds of work, and one of operators or kernels, whichever
 /// says more.
-fn report_tables(report: &Report, lines: usize, detail: Detail, style: Style) -> Vec<String> {
-    let excerpts = report.tables.tables().iter().filter_map(|table| Some((table, table.excerpt()?)));
-    let excerpts: Vec<(&Table, &Excerpt)> = excerpts.collect();
+fn excerpts(summary: &Summary, tables: &[Table], lines: usize, detail: Detail, style: Style) -> Vec<String> {
+    let excerpts = tables.iter().filter_map(|table| Some((table, table.excerpt()?)));
+    let mut excerpts: Vec<(&Table, &Excerpt)> = excerpts.collect();
+    excerpts
+        .sort_by_key(|(table, _)| !["category", "categories"].iter().any(|end| table.name().ends_with(end)));
     let written = |(table, excerpt): (&Table, &Excerpt), most: usize| {
         let mut text = String::new();
         write_excerpt(&mut text, table, excerpt, excerpt.rows.min(most), detail, style);
         text
     };
-    let kernels = |rows| kernels(&report.summary.kernels, rows, style);
+    let kernels = |rows| kernels(&summary.kernels, rows, style);
     if detail == Detail::All {
         let all = excerpts.into_iter().map(|excerpt| written(excerpt, usize::MAX));
         return all.chain([kernels(KERNELS)]).collect();
@@ -227,7 +233,7 @@ fn report_tables(report: &Report, lines: usize, detail: Detail, style: Style) ->
     let mut shown = excerpts.iter().take(2).map(|&excerpt| written(excerpt, rows)).collect::<Vec<_>>();
     let of_kernels = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
     let kernel =
-        of_kernels.map_or_else(|| report.summary.kernels.first().map(|kernel| kernel.percent), largest_share);
+        of_kernels.map_or_else(|| summary.kernels.first().map(|kernel| kernel.percent), largest_share);
     let operator = excerpts.get(1).and_then(largest_share);
     if operator.is_none_or(|share| share >= SAYS_LITTLE && kernel.is_some_and(|kernel| kernel < share)) {
         let of_kernels = of_kernels.map_or_else(|| kernels(rows), |&excerpt| written(excerpt, rows));
@@ -271,17 +277,35 @@ fn write_excerpt(
             (header, column, scale)
         })
         .collect();
+    let is_share = |header: &str| header.starts_with("% of ");
+    let is_time = |column: &TableColumn| {
+        matches!(column.kind(), ColumnKind::Number(Unit::Milliseconds | Unit::Microseconds))
+    };
+    let first = |is_meant: &dyn Fn(&(String, &TableColumn, f64)) -> bool| columns.iter().position(is_meant);
+    let (share, time) = (first(&|(header, ..)| is_share(header)), first(&|(_, column, _)| is_time(column)));
+    // Without room names and times matter most.
+    let may_go = |position: usize| position > 0 && ![share, time].contains(&Some(position));
     let laid_out: Vec<TextColumn<'_, usize>> = columns
         .iter()
-        .map(|(header, column, scale)| match column.kind() {
-            ColumnKind::Text => TextColumn::left(header, |&row: &usize| column.cell(row).text().into_owned()),
-            _ => {
-                let places = if column.kind() == ColumnKind::Number(Unit::Percent) { 1 } else { 3 };
-                TextColumn::right(header, move |&row: &usize| match column.cell(row) {
-                    Cell::Whole(count) => grouped(count.unsigned_abs().into()),
-                    Cell::Number(number) => rounded(number * scale, places),
-                    _ => String::new(),
-                })
+        .enumerate()
+        .map(|(position, (header, column, scale))| {
+            let laid_out = match column.kind() {
+                ColumnKind::Text => TextColumn::left(header, |&row: &usize| {
+                    // What kernels return tells none from another.
+                    column.cell(row).text().trim_start_matches("void ").to_owned()
+                }),
+                _ => {
+                    let places = if column.kind() == ColumnKind::Number(Unit::Percent) { 1 } else { 3 };
+                    TextColumn::right(header, move |&row: &usize| match column.cell(row) {
+                        Cell::Whole(count) => grouped(count.unsigned_abs().into()),
+                        Cell::Number(number) => rounded(number * scale, places),
+                        _ => String::new(),
+                    })
+                }
+            };
+            match may_go(position) {
+                true if column.kind() != ColumnKind::Text => laid_out.droppable(position as u8),
+                _ => laid_out,
             }
         })
         .collect();

@@ -62,6 +62,14 @@ impl MeasuredIterations {
         MeasuredIterations { detected, measured }
     }
 
+    /// Measures all levels by all device events of a trace. Their time is not told apart by what the device does.
+    #[must_use]
+    pub fn of_all(tree: &TraceTree, detected: Iterations) -> Self {
+        let work = LaunchedWork::new(tree);
+        let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
+        Self::new(tree, detected, &device_events.collect::<Vec<_>>(), &tree.unrecorded().time)
+    }
+
     /// The iterations.
     #[must_use]
     pub fn detected(&self) -> &Iterations {

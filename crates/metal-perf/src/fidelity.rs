@@ -74,6 +74,28 @@ pub enum FidelityHint {
     LofiEnoughForBfp4Weights,
 }
 
+impl FidelityHint {
+    /// What to do to make the product faster; `None` of what is about its accuracy.
+    #[must_use]
+    pub fn faster(&self) -> Option<&'static str> {
+        Some(match self {
+            FidelityHint::Hifi2DropsOneActivationBit => "try HiFi2 if accuracy allows",
+            FidelityHint::Hifi2AlmostCertainlyEnoughForBfp4Output
+            | FidelityHint::Hifi2LikelyEnoughForBfp4Output
+            | FidelityHint::Hifi2EnoughForBfp8 => "use HiFi2",
+            FidelityHint::LofiMayDoForBfp4Output => "try LoFi",
+            FidelityHint::LofiEnoughForBfp4Weights => "use LoFi",
+            FidelityHint::Integers
+            | FidelityHint::UnknownDatatype(_)
+            | FidelityHint::Hifi4ForFullPrecision
+            | FidelityHint::LofiIsTooCoarse
+            | FidelityHint::Hifi2ForManyAccumulations
+            | FidelityHint::LofiDropsTwoWeightBits
+            | FidelityHint::Hifi2SlightlyBetter => return None,
+        })
+    }
+}
+
 impl fmt::Display for FidelityHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -276,7 +276,7 @@ fn not_found(name: &str, is_end: bool, occurrences: usize) -> String {
 fn taken_instead(taken: Option<&SignpostMark>) -> String {
     match taken {
         Some(taken) => format!(": what follows {taken} is reported"),
-        None => ", nor any signpost before it: all is reported".to_owned(),
+        None => " or any earlier one: the whole file is reported".to_owned(),
     }
 }
 

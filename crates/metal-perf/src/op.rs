@@ -192,6 +192,19 @@ impl OpCategory {
             OpCategory::Other => "Other",
         }
     }
+
+    /// Name for those who do not know the abbreviations.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            OpCategory::Compute => "compute",
+            OpCategory::Ccl => "communication",
+            OpCategory::Tm => "tensor manipulation",
+            OpCategory::Dm => "data movement",
+            OpCategory::Host => "host",
+            OpCategory::Other => "unknown category",
+        }
+    }
 }
 
 impl Analysed {

@@ -136,12 +136,14 @@ pub fn bar_alone(segments: &[Segment<'_>], style: Style) -> String {
     text
 }
 
-/// What the parts of a [`bar`] are, with or without their shares.
+/// What the parts of a [`bar`] are, with or without their shares; with them only those that do not round to nothing.
 #[must_use]
 pub fn legend(segments: &[Segment<'_>], with_shares: bool, style: Style) -> String {
     let mut text = String::new();
     let mut line_width = 0;
-    for (position, segment) in segments.iter().enumerate() {
+    const LEAST: f64 = 0.0005;
+    let shown = segments.iter().enumerate().filter(|(_, segment)| !with_shares || segment.fraction >= LEAST);
+    for (position, segment) in shown {
         let label = match with_shares {
             true => format!(" {} {:.1}%", segment.label, segment.fraction * 100.0),
             false => format!(" {}", segment.label),

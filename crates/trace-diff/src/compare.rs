@@ -7,6 +7,7 @@ use sheets::{Cell, Table, TableColumn, columns};
 
 use crate::keys::KeyKind;
 use crate::names::NameClasses;
+use crate::repeated::{Repeated, RepeatedPart};
 use crate::rules::{ALIKE_WITHOUT, PARAMETER, RATES, Rule, STEPS, Subject, may_be_absent, rule_of};
 
 /// A report that is compared.
@@ -18,6 +19,8 @@ pub struct Side {
     pub tables: Vec<Table>,
     /// Steps of the program in it, where that is not for the tables to say.
     pub steps: Option<u64>,
+    /// What its recording repeats; empty of a report that was written before.
+    pub repeated: Vec<Repeated>,
 }
 
 impl Side {
@@ -55,6 +58,8 @@ pub struct Comparison {
     /// Whether the runs have other numbers of calls of what both do, and steps are not known: the recordings are cut differently.
     /// Times are those of a call then, and there is no timeline.
     pub is_cut_differently: bool,
+    /// What both repeat, with the time of one, where the recordings are cut differently.
+    pub repeated: Vec<RepeatedPart>,
     /// The tables, the whole before its parts.
     pub tables: Vec<Joined>,
     /// What a reader has to know.
@@ -175,6 +180,19 @@ impl Row {
         speedup(&self.figures)
     }
 
+    /// Whether the means of a call differ by less than one percent, or by less than two standard errors (Welch); without their
+    /// deviations only by the first.
+    #[must_use]
+    pub fn is_noise(&self) -> bool {
+        const LEAST_SHARE: f64 = 0.01;
+        const LEAST_ERRORS: f64 = 2.0;
+        let [Some(a), Some(b)] = self.figures.map(|figures| figures.mean_us) else { return false };
+        let difference = (b - a).abs();
+        let variances = self.figures.map(|figures| Some(figures.std_us?.powi(2) / figures.calls?));
+        let error = variances[0].zip(variances[1]).map(|(a, b)| (a + b).sqrt());
+        difference < LEAST_SHARE * a || error.is_some_and(|error| difference < LEAST_ERRORS * error)
+    }
+
     /// The first key, such as the name of an operator.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -234,6 +252,14 @@ impl Comparison {
     pub fn main_table(&self) -> Option<&Joined> {
         let order = [Subject::Operator, Subject::Kernel, Subject::Call, Subject::Category];
         order.into_iter().find_map(|subject| self.about(subject))
+    }
+
+    /// The table whose rows are ranked. Of recordings that are cut differently those are calls with their types and shapes: the
+    /// mean over all shapes of an operator differs for what one of them has beyond the cut of the other.
+    #[must_use]
+    pub fn ranked_table(&self) -> Option<&Joined> {
+        let calls = self.about(Subject::Call).filter(|_| self.is_cut_differently);
+        calls.or_else(|| self.main_table())
     }
 
     /// The table that says best how alike the programs of the runs are: calls with their types and shapes, or else
@@ -302,7 +328,7 @@ pub enum CompareNotice {
         sheet: String,
     },
     /// The numbers of calls differ by one factor.
-    #[error("the recordings cover different amounts of work: {} makes {factor:.3} times as many calls of each operator as {}, and steps are unknown; times are per call", .runs[1], .runs[0])]
+    #[error("the recordings cover different amounts of work: {} makes {factor:.3} times as many calls of each operator as {}, and steps are unknown; times are per call and per layer", .runs[1], .runs[0])]
     #[diagnostic(code("comparison/one-factor"), severity(Warning))]
     OneFactor {
         /// Calls in B for one in A.
@@ -311,7 +337,7 @@ pub enum CompareNotice {
         runs: [String; 2],
     },
     /// Most of what both runs call they call another number of times.
-    #[error("the recordings cover different amounts of work: {} and {} call most shared operators a different number of times, and steps are unknown; times are per call", .runs[0], .runs[1])]
+    #[error("the recordings cover different amounts of work: {} and {} call most shared operators a different number of times, and steps are unknown; times are per call and per layer", .runs[0], .runs[1])]
     #[diagnostic(code("comparison/cut-differently"), severity(Warning))]
     CutDifferently {
         /// Names of A and B.
@@ -339,6 +365,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
         names: [a.name.clone(), b.name.clone()],
         steps,
         is_cut_differently: false,
+        repeated: Vec::new(),
         tables: Vec::new(),
         notices: Vec::new(),
     };
@@ -377,6 +404,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     if comparison.is_cut_differently {
         comparison.tables.retain(|table| table.subject != Subject::Timeline);
         comparison.tables.iter_mut().for_each(Joined::per_call);
+        comparison.repeated = RepeatedPart::pairs([&a.repeated, &b.repeated], &options.names);
     }
     comparison
 }

@@ -7,6 +7,7 @@ mod limit;
 mod markdown;
 mod names;
 mod read;
+mod repeated;
 mod rules;
 mod tables;
 mod tree;
@@ -19,6 +20,7 @@ pub use limit::{Exceeded, Limit, NoLimit, Unknown};
 pub use markdown::markdown;
 pub use names::NameClasses;
 pub use read::{ReadError, ReportFormat, read_report, report_format};
+pub use repeated::{Repeated, RepeatedPart};
 pub use rules::{Subject, is_compared};
 pub use tables::{TIME_CHANGE, all_comparison_sheets, comparison_sheets};
 pub use tree::{

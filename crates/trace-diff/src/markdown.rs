@@ -38,8 +38,23 @@ pub fn markdown(comparison: &Comparison) -> String {
     for notice in &comparison.notices {
         let _ = writeln!(out, "\n> {}", text(&notice.to_string()));
     }
-    let Some(table) = comparison.main_table() else { return out };
-    let changed = || table.rows.iter().filter(|row| row.delta_us() != 0.0);
+    for part in &comparison.repeated {
+        let [count, of_b] = part.counts;
+        let [of_a, in_b] = part.median_us;
+        let change = share(part.delta_us(), of_a);
+        let _ = writeln!(
+            out,
+            "\n{}, median time of one: {} in {} ({count} of them), {} in {} ({of_b}), {change}",
+            text(&part.name),
+            duration(of_a),
+            text(a),
+            duration(in_b),
+            text(b)
+        );
+    }
+    let Some(table) = comparison.ranked_table() else { return out };
+    let is_told = |row: &&Row| row.delta_us() != 0.0 && !(comparison.is_cut_differently && row.is_noise());
+    let changed = || table.rows.iter().filter(is_told);
     if changed().next().is_some() {
         let per_call = if comparison.is_cut_differently { " per call" } else { "" };
         let _ = writeln!(out, "\n| {}{per_call} | | {} | {} | change | |", table.sheet, text(a), text(b));

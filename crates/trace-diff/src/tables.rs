@@ -3,6 +3,7 @@
 use sheets::{Chart, ChartShape, Column, ColumnKind, Field, Role, Sheet, Unit, Verdict, columns};
 
 use crate::compare::{Comparison, Figures, Joined, Status, percent, speedup};
+use crate::repeated::repeated_sheet;
 use crate::rules::{MODELLED, RULES, Rule, Subject};
 use crate::waterfall::{Step, waterfall};
 
@@ -89,7 +90,7 @@ impl Shared {
 /// The sheets of a comparison; with a suffix for its names where a report has several comparisons.
 #[must_use]
 pub fn comparison_sheets<'a>(comparison: &Comparison, suffix: &str) -> Vec<Sheet<'a, Comparison>> {
-    let mut sheets = vec![time_change_sheet(suffix)];
+    let mut sheets = vec![time_change_sheet(suffix), repeated(suffix)];
     sheets.extend(comparison.tables.iter().map(|table| joined_sheet(&table.sheet, table.rule, suffix)));
     sheets
 }
@@ -99,7 +100,11 @@ pub fn comparison_sheets<'a>(comparison: &Comparison, suffix: &str) -> Vec<Sheet
 pub fn all_comparison_sheets(suffix: &str) -> Vec<Sheet<'static, Comparison>> {
     let of_rules = RULES.iter().map(|rule| joined_sheet(rule.title(), rule, suffix));
     let of_models = joined_sheet("GEMM", &MODELLED, suffix);
-    std::iter::once(time_change_sheet(suffix)).chain(of_rules).chain([of_models]).collect()
+    [time_change_sheet(suffix), repeated(suffix)].into_iter().chain(of_rules).chain([of_models]).collect()
+}
+
+fn repeated<'a>(suffix: &str) -> Sheet<'a, Comparison> {
+    repeated_sheet(suffix, |comparison: &Comparison| &comparison.repeated)
 }
 
 fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, Comparison> {

@@ -1,7 +1,8 @@
 //! The advice on Tenstorrent operations, as findings like those of other recordings.
 
 use advise::{Advice, Bucket, Confidence, EvidenceRow, Finding, Gain, Limits};
-use metal_perf::{Finding as Found, MetalReport, findings};
+use indexmap::IndexMap;
+use metal_perf::{Finding as Found, MetalReport, Op, USUAL_GAP_US, findings};
 use sheets::numbers::{counted, duration};
 
 use super::facts::share_of;
@@ -16,7 +17,7 @@ const MODEL: &str = "METAL-MODEL";
 
 pub(super) const RULES: [&str; 4] = [HOST, GAPS, MATMUL, MODEL];
 
-/// The findings of operations.
+/// The findings of operations; products of the same sizes with the same advice are one.
 pub(crate) fn of_operations(report: &MetalReport, limits: &Limits) -> Advice {
     let (device, gaps) = (report.totals.device_time_us, report.totals.gap_us);
     let window = device + gaps;
@@ -26,24 +27,27 @@ pub(crate) fn of_operations(report: &MetalReport, limits: &Limits) -> Advice {
         _ => None,
     });
     let in_long_gaps = in_long_gaps.unwrap_or_default();
-    let all = found.iter().filter_map(|found| finding(report, found, in_long_gaps));
+    let mut groups: IndexMap<(&str, String), Vec<&Found>> = IndexMap::new();
+    for one in &found {
+        let label = one.ops().first().and_then(|&op| report.ops.get(op)).map_or("", |op| op.label.as_str());
+        groups.entry((label, one.to_string())).or_default().push(one);
+    }
+    let all = groups.values().filter_map(|alike| finding(report, alike, in_long_gaps));
     let mut all: Vec<Finding> = all.collect();
     all.retain(|finding| finding.gain.is_none() || share_of(finding, window) >= limits.least_share);
     Advice::of_findings(window, vec![(Bucket::Computation, device), (Bucket::Idle, gaps)], all)
 }
 
-fn finding(report: &MetalReport, found: &Found, in_long_gaps: f64) -> Option<Finding> {
-    let ops = found.ops();
-    let id = |&op: &usize| report.ops.get(op).map(|op| op.id.to_string());
-    let subject = match ops {
-        [op] => report.ops.get(*op).map(|op| format!("{} (ID {})", op.label, op.id)),
-        _ => Some(format!("{} operations", ops.len())),
-    };
+/// One finding of several that say the same of the same operation.
+fn finding(report: &MetalReport, alike: &[&Found], in_long_gaps: f64) -> Option<Finding> {
+    let found = *alike.first()?;
+    let ops: Vec<&Op> =
+        alike.iter().flat_map(|found| found.ops()).filter_map(|&op| report.ops.get(op)).collect();
     let gain = |amount: f64, mid_us: f64, low: f64, high_us: f64| {
         Some((amount, Gain { low_us: mid_us * low, mid_us, high_us }))
     };
     let text = found.to_string();
-    let mut sentences = text.lines().map(|line| line.trim_start_matches("- ").to_owned());
+    let sentences = text.lines().map(|line| line.trim_start_matches("- ").to_owned());
     let (rule, bucket, gain, confidence) = match found {
         // While the host computes, the device has a gap, which long gaps are a part of.
         Found::HostFallback { host_time_us, .. } => {
@@ -55,17 +59,31 @@ fn finding(report: &MetalReport, found: &Found, in_long_gaps: f64) -> Option<Fin
         Found::HighGaps { saving_us, gap_us, .. } => {
             (GAPS, Bucket::Idle, gain(*gap_us, saving_us.min(*gap_us), 0.75, *gap_us), Confidence::High)
         }
-        Found::MatrixProduct { op, advice, at_most_us, .. } => {
-            let most = at_most_us.filter(|_| !advice.is_empty())?;
-            let time = report.ops.get(*op).and_then(|op| op.device_time_us).unwrap_or(most);
-            (MATMUL, Bucket::Computation, gain(time, OF_ROOFLINE * most, 0.0, most), Confidence::Low)
+        Found::MatrixProduct { .. } => {
+            let most: f64 = alike.iter().filter_map(|found| found.at_most_us()).sum();
+            let time: f64 = ops.iter().filter_map(|op| op.device_time_us).sum();
+            let gain = gain(time, OF_ROOFLINE * most, 0.0, most).filter(|_| most > 0.0)?;
+            (MATMUL, Bucket::Computation, Some(gain), Confidence::Low)
         }
         Found::AboveRoofline { .. } => (MODEL, Bucket::Recording, None, Confidence::High),
     };
-    let remedy = sentences.next()?;
+    let remedy = remedy(found)?;
     let (amount_us, gain) = gain.unzip();
-    let time = amount_us
-        .map(|time| format!("{} in {}", duration(time), counted(ops.len(), "operation", "operations")));
+    let count = counted(ops.len(), "operation", "operations");
+    let time = amount_us.map(|time| format!("{} in {count}", duration(time)));
+    let subject = match (found, &ops[..]) {
+        (_, []) => String::new(),
+        (_, [op]) => format!("{} (ID {})", op.label, op.id),
+        (Found::HighGaps { .. }, _) => {
+            let gap = |op: &Op| op.gap_us.unwrap_or_default();
+            let longest = ops.iter().max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
+            format!("before {} (ID {}) and {} more", longest.label, longest.id, ops.len() - 1)
+        }
+        (Found::HostFallback { .. }, [first, ..]) => {
+            format!("{} (ID {}) and {} more", first.label, first.id, ops.len() - 1)
+        }
+        (_, [first, ..]) => format!("{} × {} (first ID {})", ops.len(), first.label, first.id),
+    };
     Some(Finding {
         amount_us,
         gain,
@@ -74,9 +92,34 @@ fn finding(report: &MetalReport, found: &Found, in_long_gaps: f64) -> Option<Fin
         rows: ops
             .iter()
             .take(5)
-            .filter_map(|op| Some(EvidenceRow { table: "ops".to_owned(), key: ("ID".to_owned(), id(op)?) }))
+            .map(|op| EvidenceRow { table: "ops".to_owned(), key: ("ID".to_owned(), op.id.to_string()) })
             .collect(),
         remedy,
-        ..Finding::new(rule, found.title(), subject.unwrap_or_default(), bucket)
+        ..Finding::new(rule, what(found), subject, bucket)
+    })
+}
+
+fn what(found: &Found) -> &'static str {
+    match found {
+        Found::HostFallback { .. } => "operations on the host",
+        Found::HighGaps { .. } => "long gaps between operations",
+        Found::MatrixProduct { .. } => "matrix products below the chip's peaks",
+        Found::AboveRoofline { .. } => "figures above the chip's peaks",
+    }
+}
+
+/// What to do; `None` where there is nothing.
+fn remedy(found: &Found) -> Option<String> {
+    Some(match found {
+        Found::HostFallback { .. } => "run them on the device".to_owned(),
+        Found::HighGaps { .. } => format!(
+            "capture them as a trace and replay it; remove waits for the device and reads from it; make runtime \
+             arguments that do not change compile-time arguments (gaps of {USUAL_GAP_US} µs are usual)"
+        ),
+        Found::MatrixProduct { advice, .. } => {
+            let actions: Vec<String> = advice.iter().filter_map(metal_perf::Advice::action).collect();
+            return (!actions.is_empty()).then(|| actions.join("; "));
+        }
+        Found::AboveRoofline { .. } => "check that the chip is the right one".to_owned(),
     })
 }

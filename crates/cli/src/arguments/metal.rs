@@ -10,7 +10,8 @@ use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens metal ops_perf_results.csv                       the operations, what bounds each, advice
+  tracelens metal ops_perf_results.csv                       what takes the time, what to change first
+  tracelens metal ops_perf_results.csv -v                    also every operation, what bounds it, advice
   tracelens metal ops.csv --signpost run --end-signpost end  what ran between two signposts
   tracelens metal ops.csv --id-range 5-10                    these rows only; 31- and -12 are open ranges
   tracelens metal ops.csv --baseline before.csv              what got faster and slower

@@ -40,6 +40,7 @@ impl ReferenceTool {
         let names_sheets = |arg: clap::Arg| match arg.get_id().as_str() {
             "sheet_names" => arg.default_value("current"),
             "parity" if has_parity => arg.default_value("tracelens"),
+            "compat" => arg.default_value("true"),
             _ => arg,
         };
         let usage = format!("{} [OPTIONS] {}", self.name, self.recording);

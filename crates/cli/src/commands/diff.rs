@@ -14,7 +14,7 @@ use trace2tree::module_name;
 
 use crate::arguments::compare::name_classes;
 use crate::arguments::diff::DiffArguments;
-use crate::comparison_text::{changed, signed};
+use crate::comparison_text::{changed, signed, write_repeated};
 use crate::context::Context;
 use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
@@ -94,7 +94,11 @@ impl Extras for FirstPage<'_> {
             if !diff.is_cut_differently() {
                 self.write_ledger(diff, style, &mut out);
             }
-            self.write_units(diff, style, &mut out);
+            write_repeated(diff.repeated_parts(), self.names.clone(), style, &mut out);
+            // Sums over what is matched say nothing where one recording goes on beyond the other.
+            if !diff.is_cut_differently() {
+                self.write_units(diff, style, &mut out);
+            }
             self.write_classes(diff, style, &mut out);
         }
         if style.unicode {
@@ -147,13 +151,7 @@ impl FirstPage<'_> {
         let is_told = |group: &&UnitGroup| {
             group.delta() != 0 && us(group.delta()).abs() >= whole * LEAST_PERCENT / 100.0
         };
-        // What one recording alone has may only be beyond the cut of the other, and so may what has another structure.
-        let is_compared = |group: &&UnitGroup| {
-            let is_whole =
-                !matches!(group.status, UnitStatus::OnlyA | UnitStatus::OnlyB | UnitStatus::ChangedStructure);
-            is_whole || !diff.is_cut_differently()
-        };
-        let told: Vec<&UnitGroup> = groups.iter().filter(is_told).filter(is_compared).collect();
+        let told: Vec<&UnitGroup> = groups.iter().filter(is_told).collect();
         let shown = if told.len() == MOST_UNITS + 1 { told.len() } else { told.len().min(MOST_UNITS) };
         if shown == 0 {
             return;
@@ -216,12 +214,15 @@ impl FirstPage<'_> {
         format!("{name}{place}: {count}, {} → {}{speedup}, {is}", times[0], times[1])
     }
 
-    /// What is repeated, with the parts that make the difference.
+    /// What is repeated, with the parts that make the difference; of recordings that are cut differently, the medians of one.
     fn write_classes(&self, diff: &TreeDiff, style: Style, out: &mut String) {
         let us = |time: f64| time / diff.time_unit().per_microsecond() as f64;
+        let is_cut = diff.is_cut_differently();
         let all = diff.repeated_work();
         let least = diff.kernel_time()[0] as f64 * LEAST_PERCENT / 100.0;
-        let is_told = |work: &RepeatedWork| work.delta() != 0 && work.delta().abs() as f64 >= least;
+        let is_told = |work: &RepeatedWork| {
+            work.delta != 0 && work.delta.abs() as f64 >= least && !(is_cut && work.is_noise())
+        };
         let within = |outer: Option<usize>, most: usize| {
             let parts = all.iter().enumerate().filter(move |(_, work)| work.within == outer);
             parts.filter(|(_, work)| is_told(work)).take(most).map(|(at, _)| at).collect::<Vec<_>>()
@@ -235,25 +236,42 @@ impl FirstPage<'_> {
             }
         }
         if rows.is_empty() {
+            if is_cut && !all.is_empty() {
+                wrap(
+                    "no work that both repeat differs beyond noise",
+                    "\n",
+                    "  ",
+                    style.width.min(WIDEST),
+                    out,
+                );
+            }
             return;
         }
-        let largest = rows.iter().map(|(_, work)| work.delta().unsigned_abs()).max().unwrap_or(0);
-        let (unit, size) = unit_of_time(us(largest as f64));
         let [a, b] = &self.names;
         type Row<'r> = (usize, &'r RepeatedWork);
+        let one = move |side: usize, (_, work): &Row<'_>| match is_cut {
+            true => us(work.times[side].median),
+            false => us(work.times[side].mean),
+        };
+        let change = move |row: &Row<'_>| match is_cut {
+            true => one(1, row) - one(0, row),
+            false => us(row.1.delta as f64),
+        };
+        let largest = rows.iter().map(|row| change(row).abs()).fold(0.0, f64::max);
+        let (unit, size) = if is_cut { ("µs each", 1.0) } else { unit_of_time(largest) };
         let headers = [format!("{a} µs each"), format!("{b} µs each"), format!("change {unit}")];
         let name = |&(depth, work): &Row<'_>| {
             let [of_a, of_b] = diff.names_of_work(work).map(module_name);
             let name = if of_a == of_b { of_a.to_owned() } else { format!("{of_a} → {of_b}") };
-            format!("{}{} × {name}", "  ".repeat(depth), grouped(work.times[0].count as u128))
+            let [count, of_b] = work.times.each_ref().map(|times| grouped(times.count as u128));
+            let count = if count == of_b { count } else { format!("{count} → {of_b}") };
+            format!("{}{count} × {name}", "  ".repeat(depth))
         };
         let columns = [
             TextColumn::left("repeated work and its parts", name),
-            TextColumn::right(&headers[0], move |(_, work): &Row<'_>| decimal(us(work.times[0].mean), 2)),
-            TextColumn::right(&headers[1], move |(_, work): &Row<'_>| decimal(us(work.times[1].mean), 2)),
-            TextColumn::right(&headers[2], move |(_, work): &Row<'_>| {
-                changed(Some(us(work.delta() as f64)), 1.0 / size, 3)
-            }),
+            TextColumn::right(&headers[0], move |row: &Row<'_>| decimal(one(0, row), 2)),
+            TextColumn::right(&headers[1], move |row: &Row<'_>| decimal(one(1, row), 2)),
+            TextColumn::right(&headers[2], move |row: &Row<'_>| changed(Some(change(row)), 1.0 / size, 3)),
             TextColumn::left("", |(_, work): &Row<'_>| if work.is_noise() { "noise" } else { "" }).kept(),
         ];
         out.push('\n');

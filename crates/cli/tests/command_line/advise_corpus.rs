@@ -32,7 +32,7 @@ const FIRST: [(&str, &str, &str); 12] = [
     ("kineto/pytorch-1.9-resnet50/trace.json.gz", "IDLE-DATA", "DataLoader"),
     ("jax/mi300-conv3d-jax06/trace.xplane.pb", "IDLE-HOST", "cause not recorded"),
     ("rocprof/mi300-allreduce/908_results.json.gz", "COMM-EXPOSED", "ncclDevKernel_Generic"),
-    ("metal/bh_64_clip_encoder_1/ops.csv", "METAL-GAPS", "operations"),
+    ("metal/bh_64_clip_encoder_1/ops.csv", "METAL-GAPS", "MinimalMatmulOp"),
     ("kineto/mtia-inference/trace.json.gz", "IDLE-SYNC", "synchronizeStream"),
 ];
 

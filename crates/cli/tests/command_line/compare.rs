@@ -42,7 +42,7 @@ fn the_first_page_says_what_became_slower_and_faster_and_what_is_new() {
         "+60.000",
         "faster in after",
         // Of both names, which stand for the same work, as much as there is room for.
-        "aten::miopen_convolu…n::cudnn_convolution",
+        "cudnn_convolution",
         "aten::new new",
         "aten::old gone",
     ]);

@@ -47,6 +47,7 @@ fn first_pages_have_40_lines_and_keep_to_the_width() {
         "generated/cuda_serving.json.gz",
         "generated/cuda_training_step.json.gz",
         "generated/rocm_training_step.json.gz",
+        "generated/metal_ops.csv",
         "generated/rocprof/run_results.json.gz",
         "generated/nsys/run.sqlite",
         "recorded/h200/compiled_triton.json.gz",
@@ -69,6 +70,12 @@ fn first_pages_of_the_corpus_have_40_lines() {
         "field/recordings/nsys-a100-cloverleaf/trace.sqlite",
         "field/recordings/ascend-level1-rank0/trace_view.json.gz",
         "rocprof/mi300-allreduce/908_results.json.gz",
+        "metal/bh20_oft_integral_image_trace/ops.csv",
+        "metal/bh_64_clip_encoder_1/ops.csv",
+        "metal/bh_8xp150_deepseek_v3_d_p/ops.csv",
+        "metal/ops_perf_results_2025_09_18_11_39_20/ops.csv",
+        "jax/mi300-conv3d-jax06/trace.xplane.pb",
+        "jax/tpu-v6e-inference/trace.xplane.pb",
     ];
     let recordings: Vec<PathBuf> = names.iter().filter_map(|name| testdata::corpus(name)).collect();
     if !recordings.is_empty() {

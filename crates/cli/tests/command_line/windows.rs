@@ -170,7 +170,7 @@ fn runs_of_programs_on_tpus_are_iterations() {
     let place = run_on_tpus();
     let arguments = ["jax", "host.xplane.pb", "--step_svg", "steps.svg", "--output_json_path=all.json"];
     place.run(&arguments).exits_with(0).with_summary(&[
-        "8 program runs (by recorded steps): 200.0 µs each (median of 6; 200.0 µs to 200.0 µs); 0 is warm-up",
+        "8 program runs (by recorded steps): 200.0 µs each (median of 6; 200.0 µs to 200.0 µs); program run 0 is warm-up",
     ]);
     let svg = String::from_utf8(place.bytes("steps.svg")).unwrap();
     assert!(svg.contains("Iterations · host.xplane.pb"), "{svg}");

@@ -33,7 +33,7 @@ pub fn findings(report: &MetalReport) -> Vec<Finding> {
                 op: position,
                 bound: op.bound,
                 advice: advice_of(report, op),
-                at_most_us: above_its_bound_us(op),
+                at_most_us: op.beyond_roofline_us(),
             }
         });
     let is_remarked = !report.options.conventions.silent_above_hundred;
@@ -84,11 +84,19 @@ fn is_product(report: &MetalReport, op: &Op) -> bool {
     op.kind == OpKind::Device && report.table.text(op.raw_op_code).contains("Matmul")
 }
 
-/// Device time in µs beyond what the roofline allows: all that could be won.
-fn above_its_bound_us(op: &Op) -> Option<f64> {
-    let reached = op.flops_percent?.max(op.dram_percent.unwrap_or(0.0));
-    let time = op.device_time_us?;
-    (reached <= 100.0).then(|| time * (1.0 - reached / 100.0))
+impl Op {
+    /// The share of its roofline that it reaches, in percent.
+    #[must_use]
+    pub fn percent_of_roofline(&self) -> Option<f64> {
+        Some(self.flops_percent?.max(self.dram_percent.unwrap_or(0.0)))
+    }
+
+    /// Device time in µs beyond what the roofline allows: all that could be won.
+    #[must_use]
+    pub fn beyond_roofline_us(&self) -> Option<f64> {
+        let reached = self.percent_of_roofline().filter(|&reached| reached <= 100.0)?;
+        Some(self.device_time_us? * (1.0 - reached / 100.0))
+    }
 }
 
 /// What to try with an operation: empty for all but matrix products, and for those that are well as they are or have no
@@ -358,6 +366,29 @@ pub enum Advice {
         /// `out_subblock_h` and `out_subblock_w`, in tiles; DRAM-sharded products have none.
         out_subblock: Option<(u32, u32)>,
     },
+}
+
+impl Advice {
+    /// What to do to make the product faster, in a few words; `None` where it says nothing of that.
+    #[must_use]
+    pub fn action(&self) -> Option<String> {
+        Some(match self {
+            Advice::ActiveExpertsUnknown | Advice::ConfigFine { .. } => return None,
+            Advice::DramShardedProgramConfig => "use a DRAM-sharded program config".to_owned(),
+            Advice::LargerGrid { cores, available } => {
+                format!("spread it over a larger grid (uses {cores} of {available} cores)")
+            }
+            Advice::Fidelity(hint) => hint.faster()?.to_owned(),
+            Advice::InputOutsideL1 { .. } => "keep input 0 in L1 where it fits".to_owned(),
+            Advice::NoProgramConfig => "give it a program config".to_owned(),
+            Advice::NoInnerBlock => "set in0_block_w in the program config".to_owned(),
+            Advice::SmallInnerBlock { width } => format!("raise in0_block_w from {width} to 2 or more"),
+            Advice::NoOutSubblock => "set an output subblock in the program config".to_owned(),
+            Advice::SmallOutSubblock { height, width } => {
+                format!("enlarge the output subblock from {height}x{width} to 2 tiles or more")
+            }
+        })
+    }
 }
 
 impl fmt::Display for Advice {

@@ -3,9 +3,10 @@
 pub(crate) mod ops;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use sheets::columns::tenstorrent::{COUNT, GROUP, TIME_SUM};
-use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Excerpt, Role, Scope, Sheet, Unit};
 
 use crate::advice::{Finding, findings};
 use crate::devices::{DeviceLoad, OpImbalance, device_loads, imbalances};
@@ -16,25 +17,81 @@ use crate::stacked::{FlopsSpread, StackedGroup, stacked};
 /// The sheets of a report, in order.
 #[must_use]
 pub fn metal_sheets<'a>() -> Vec<Sheet<'a, MetalReport>> {
-    vec![ops::sheet(), summary(), advice(), devices(), imbalance()]
+    vec![ops::sheet(), categories(), summary(), advice(), devices(), imbalance()]
+}
+
+/// Rows of a first page.
+const SHOWN: usize = 5;
+
+/// Device time by category, of all devices.
+fn categories<'a>() -> Sheet<'a, MetalReport> {
+    /// A category with how many operations it has and their time in µs, and the time of all.
+    type Row = (OpCategory, usize, f64, f64);
+    const CATEGORY: Column = Column::text(
+        "Op Category",
+        "Compute, communication (of devices), tensor manipulation (of layout and shape), data movement, host, or unknown.",
+    );
+    const PERCENT: Column =
+        Column::percent("Device %", "Share of the device time of all operations, in percent.")
+            .with_role(Role::Headline);
+    Sheet::with_context(
+        "categories",
+        "Device time by category of operation, most time first; of several devices together.",
+        [
+            CATEGORY.field(|(category, ..): &Row| category.in_words().into()),
+            COUNT.field(|&(_, count, ..): &Row| count.into()),
+            TIME_SUM.field(|&(.., time, _): &Row| time.into()),
+            PERCENT.field(|&(.., time, all): &Row| (all > 0.0).then(|| time / all * 100.0).into()),
+        ],
+        |report: &'a MetalReport| {
+            let mut sums: BTreeMap<OpCategory, (usize, f64)> = BTreeMap::new();
+            for (category, op) in report.ops.iter().filter_map(|op| Some((op.category?, op))) {
+                let (count, time) = sums.entry(category).or_default();
+                *count += 1;
+                *time += op.device_time_us.unwrap_or(0.0);
+            }
+            let all = report.totals.device_time_us;
+            let rows = sums.into_iter().map(|(category, (count, time))| (category, count, time, all));
+            let mut rows: Vec<Row> = rows.collect();
+            rows.sort_by(|a, b| b.2.total_cmp(&a.2));
+            // The reference has no such sheet.
+            (report.options.conventions.scope == Scope::Full).then_some(((), rows))
+        },
+    )
+    .with_excerpt(Excerpt::new(
+        SHOWN,
+        [
+            ("category", CATEGORY),
+            ("operations", COUNT),
+            ("device µs", TIME_SUM),
+            ("% of device time", PERCENT),
+        ],
+    ))
 }
 
 /// Device time by operation, memory or category.
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     const MEAN: Column = Column::percent("Mean FLOPs", "Mean of FLOPs %.");
+    const PERCENT: Column = Column::percent("Total %", "Share of the device time of all groups (on the device).")
+        .with_role(Role::Headline);
+    const DEVICE: Column =
+        Column::identifier("Device", "Device, unless devices are merged.").with_role(Role::Name);
+    const WEIGHTED: Column = Column::percent(
+        "Weighted Mean FLOPs",
+        "Mean of FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
+    );
+    const BUFFER: Column =
+        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), if grouped by memory.")
+            .with_role(Role::Detail);
     let flops = |column: Column, figure: fn(&FlopsSpread) -> Option<f64>| {
         column
             .per("operation")
             .field(move |group: &StackedGroup| group.flops.as_ref().and_then(figure).into())
     };
     let fields = [
-        Column::percent("Total %", "Share of the device time of all groups (on the device).")
-            .with_role(Role::Headline)
-            .field(|group: &StackedGroup| group.percent.into()),
+        PERCENT.field(|group: &StackedGroup| group.percent.into()),
         GROUP.field(|group: &StackedGroup| group.name.as_str().into()),
-        Column::identifier("Device", "Device, unless devices are merged.")
-            .with_role(Role::Name)
-            .field(|group: &StackedGroup| group.device.into()),
+        DEVICE.field(|group: &StackedGroup| group.device.into()),
         TIME_SUM.field(|group: &StackedGroup| group.time_us.into()),
         COUNT.field(|group: &StackedGroup| group.count.into()),
         Column::text("Op Category", "Category of the first operation.")
@@ -55,16 +112,8 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
             .spread_of(MEAN.name),
             |flops| flops.std,
         ),
-        flops(
-            Column::percent(
-                "Weighted Mean FLOPs",
-                "Mean of FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
-            ),
-            |flops| flops.weighted_mean,
-        ),
-        Column::text("Buffer", "Memory kind of the first input (DRAM, L1 or HOST), if grouped by memory.")
-            .with_role(Role::Detail)
-            .field(|group: &StackedGroup| group.buffer.as_deref().into()),
+        flops(WEIGHTED, |flops| flops.weighted_mean),
+        BUFFER.field(|group: &StackedGroup| group.buffer.as_deref().into()),
     ];
     Sheet::new(
         "summary",
@@ -79,6 +128,19 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
         "device time (µs)",
         ChartShape::Bars(10),
     ))
+    .with_excerpt(
+        Excerpt::new(
+            SHOWN,
+            [
+                ("operation", GROUP),
+                ("calls", COUNT),
+                ("device µs", TIME_SUM),
+                ("% of device time", PERCENT),
+                ("% of peak FLOPs", WEIGHTED),
+            ],
+        )
+        .told_by([("memory", BUFFER), ("device", DEVICE)]),
+    )
 }
 
 /// What to change, one row per item of advice.
@@ -217,7 +279,9 @@ mod tests {
             let sheet = sheets.iter().find(|sheet| sheet.name == name).unwrap();
             sheet.table(&report).unwrap().map(|table| table.height())
         };
-        for (name, expected) in [("ops", 1), ("summary", 1), ("devices", 2), ("imbalance", 1)] {
+        for (name, expected) in
+            [("ops", 1), ("categories", 1), ("summary", 1), ("devices", 2), ("imbalance", 1)]
+        {
             assert_eq!(rows(name), Some(expected), "{name}");
         }
     }

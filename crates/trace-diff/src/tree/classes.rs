@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use gpu_timeline::{SortFew, Summary};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use trace_ingest::EventId;
 use trace2tree::{TraceTree, module_class};
 
@@ -20,13 +20,17 @@ const ENCLOSING: usize = 16;
 /// A difference below so many standard errors is noise.
 const LEAST_ERRORS: f64 = 2.0;
 
-/// Matched operators or modules that contain the same program and have the same shapes.
+/// Operators or modules that contain the same program and have the same shapes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepeatedWork {
     /// The first of them in A and in B.
     pub first: [EventId; 2],
-    /// The kernel time of each in A and in B, in [`TreeDiff::time_unit`]: the sum of the durations of its device events.
+    /// The kernel time of each in A and in B, in [`TreeDiff::time_unit`]: the sum of the durations of its device events. Of those
+    /// that are matched one by one; of recordings that are cut differently, of all.
     pub times: [Summary; 2],
+    /// How much longer B takes for all of them; of recordings that are cut differently, how much longer it would for as many as
+    /// A has, by the medians.
+    pub delta: i64,
     /// The place in the list of [`TreeDiff::repeated_work`] of the smallest work that each of them stands in, such as the
     /// layer around an operator.
     pub within: Option<usize>,
@@ -35,10 +39,13 @@ pub struct RepeatedWork {
 }
 
 impl RepeatedWork {
-    /// How much longer B takes for all of them.
-    #[must_use]
-    pub fn delta(&self) -> i64 {
-        self.times[B].sum.saturating_sub(self.times[A].sum)
+    fn new(first: [EventId; 2], times: [Summary; 2], is_cut_differently: bool) -> Self {
+        let delta = match is_cut_differently {
+            true => ((times[B].median - times[A].median) * times[A].count as f64) as i64,
+            false => times[B].sum.saturating_sub(times[A].sum),
+        };
+        let welch_t = welch_t(&times);
+        RepeatedWork { first, times, delta, within: None, welch_t }
     }
 
     /// Whether the difference is less than two standard errors or than one percent.
@@ -60,40 +67,66 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             let subtree = self.outlines[side].subtree(node);
             before[side][subtree.end as usize] - before[side][subtree.start as usize]
         };
-        let mut classes: HashMap<[u64; 4], Vec<[u32; 2]>> = HashMap::new();
+        let mut found: Vec<(RepeatedWork, Vec<u32>)> = self
+            .like_work()
+            .into_iter()
+            .filter(|nodes| nodes.iter().all(|nodes| nodes.len() > 1))
+            .filter_map(|nodes| {
+                let of = |side: usize| {
+                    let times: Vec<i64> = nodes[side].iter().map(|&node| time(side, node)).collect();
+                    Some((self.outlines[side].event[nodes[side][0] as usize]?, Summary::from_values(&times)?))
+                };
+                let (a, b) = (of(A)?, of(B)?);
+                let work = RepeatedWork::new([a.0, b.0], [a.1, b.1], self.is_cut_differently);
+                let [nodes, _] = nodes;
+                Some((work, nodes))
+            })
+            .collect();
+        found.sort_few_by_key(|(work, _)| (std::cmp::Reverse(work.delta.saturating_abs()), work.first));
+        let within = self.enclosing_work(found.iter().map(|(_, nodes)| nodes.as_slice()));
+        let places = found.into_iter().zip(within);
+        places.map(|((work, _), within)| RepeatedWork { within, ..work }).collect()
+    }
+
+    /// The nodes of A and of B that are like work: those that are matched, in step; of recordings that are cut differently all
+    /// of either run that are like the matched ones.
+    fn like_work(&self) -> Vec<[Vec<u32>; 2]> {
+        let key = |side: usize, node: u32| {
+            let outline = &self.outlines[side];
+            [outline.key(node, Level::Structure), outline.key(node, Level::Own)]
+        };
+        let mut matched: HashMap<[[u64; 2]; 2], [Vec<u32>; 2]> = HashMap::new();
         let outline = &self.outlines[A];
         for node in 0..outline.len() as u32 {
             let mate = self.alignment.mate[A][node as usize];
             if mate == NONE || !outline.kind(node).is_program() || self.is_all_of_its_caller([node, mate]) {
                 continue;
             }
-            let of_b = &self.outlines[B];
-            let key = [
-                outline.key(node, Level::Structure),
-                outline.key(node, Level::Own),
-                of_b.key(mate, Level::Structure),
-                of_b.key(mate, Level::Own),
-            ];
-            classes.entry(key).or_default().push([node, mate]);
+            let [of_a, of_b] = matched.entry([key(A, node), key(B, mate)]).or_default();
+            of_a.push(node);
+            of_b.push(mate);
         }
-        let mut found: Vec<(RepeatedWork, Vec<u32>)> = classes
-            .into_values()
-            .filter(|nodes| nodes.len() > 1)
-            .filter_map(|nodes| {
-                let of = |side: usize| {
-                    let times: Vec<i64> = nodes.iter().map(|nodes| time(side, nodes[side])).collect();
-                    Some((self.outlines[side].event[nodes[0][side] as usize]?, Summary::from_values(&times)?))
-                };
-                let (a, b) = (of(A)?, of(B)?);
-                let times = [a.1, b.1];
-                let work = RepeatedWork { first: [a.0, b.0], times, within: None, welch_t: welch_t(&times) };
-                Some((work, nodes.iter().map(|nodes| nodes[A]).collect()))
-            })
-            .collect();
-        found.sort_few_by_key(|(work, _)| (std::cmp::Reverse(work.delta().saturating_abs()), work.first));
-        let within = self.enclosing_work(found.iter().map(|(_, nodes)| nodes.as_slice()));
-        let places = found.into_iter().zip(within);
-        places.map(|((work, _), within)| RepeatedWork { within, ..work }).collect()
+        if !self.is_cut_differently {
+            return matched.into_values().collect();
+        }
+        let all = [A, B].map(|side| {
+            let outline = &self.outlines[side];
+            let mut all: HashMap<[u64; 2], Vec<u32>> = HashMap::new();
+            for node in (0..outline.len() as u32).filter(|&node| outline.kind(node).is_program()) {
+                all.entry(key(side, node)).or_default().push(node);
+            }
+            all
+        });
+        // Each is like what most of it is matched with.
+        let mut pairs: Vec<([[u64; 2]; 2], usize)> =
+            matched.into_iter().map(|(keys, [nodes, _])| (keys, nodes.len())).collect();
+        pairs.sort_few_by_key(|&(keys, count)| (std::cmp::Reverse(count), keys));
+        let mut taken = [HashSet::new(), HashSet::new()];
+        pairs.retain(|([of_a, of_b], _)| {
+            let is_free = !taken[A].contains(of_a) && !taken[B].contains(of_b);
+            is_free && taken[A].insert(*of_a) && taken[B].insert(*of_b)
+        });
+        pairs.into_iter().map(|(keys, _)| [A, B].map(|side| all[side][&keys[side]].clone())).collect()
     }
 
     /// What repeated work is called in A and in B, without the numbers of modules.

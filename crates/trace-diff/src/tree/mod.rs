@@ -30,6 +30,7 @@ use trace2tree::TraceTree;
 
 use crate::compare::mostly_differs;
 use crate::names::NameClasses;
+use crate::repeated::{Repeated, RepeatedPart};
 
 use align::{A, Aligner, Alignment, B};
 use labels::Labels;
@@ -67,6 +68,7 @@ pub struct TreeDiff<T = TraceTree> {
     alignment: Alignment,
     units: Vec<Unit>,
     is_cut_differently: bool,
+    repeated_parts: Vec<RepeatedPart>,
 }
 
 impl<T: Borrow<TraceTree>> TreeDiff<T> {
@@ -90,7 +92,29 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         let alignment = align(outlines.each_ref());
         let units = units(outlines.each_ref(), &alignment);
         let is_cut_differently = has_other_numbers_of_calls(trees.each_ref().map(Borrow::borrow), &outlines);
-        TreeDiff { trees, options, time_unit, scales, labels, outlines, alignment, units, is_cut_differently }
+        TreeDiff {
+            trees,
+            options,
+            time_unit,
+            scales,
+            labels,
+            outlines,
+            alignment,
+            units,
+            is_cut_differently,
+            repeated_parts: Vec::new(),
+        }
+    }
+
+    /// Says what the recordings repeat, A's and B's.
+    pub fn know_repeated(&mut self, parts: [&[Repeated]; 2]) {
+        self.repeated_parts = RepeatedPart::pairs(parts, &self.options.names);
+    }
+
+    /// What both repeat, as far as that was [said](Self::know_repeated).
+    #[must_use]
+    pub fn repeated_parts(&self) -> &[RepeatedPart] {
+        &self.repeated_parts
     }
 
     /// Whether most of what both runs call, by its kernel time, they call another number of times, and they are not known to

@@ -7,6 +7,8 @@ use sheets::{Column, ColumnKind, Nested, Role, Sheet, Unit, percent};
 use trace_ingest::{EventId, TimeUnit};
 use trace2tree::TraceTree;
 
+use crate::repeated::repeated_sheet;
+
 use super::align::{A, B, Relation};
 use super::classes::RepeatedWork;
 use super::ledger::{LedgerItem, LedgerLine};
@@ -17,7 +19,7 @@ use super::{Confidence, TreeDiff};
 /// The sheets of two aligned trees, in order.
 #[must_use]
 pub fn tree_diff_sheets<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Vec<Sheet<'a, TreeDiff<T>>> {
-    vec![ledger(), units(), classes(), map()]
+    vec![ledger(), repeated_sheet("", TreeDiff::repeated_parts), units(), classes(), map()]
 }
 
 const SPEEDUP: &str = "Time in A / time in B: above 1, B is faster.";
@@ -167,14 +169,18 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
             .field(|row: &Row| row.names[A].as_str().into()),
         Column::text("name_b", "Operator or module in B.")
             .field(|row: &Row| row.names[B].as_str().into()),
-        Column::count("count", "Number of occurrences in both runs, matched pairwise.")
+        Column::count("count", "Number of occurrences in both runs, matched pairwise; of recordings that cover different amounts of work, in A.")
             .field(|row: &Row| row.work.times[A].count.into()),
+        Column::count("count_b", "Number of occurrences in B, for recordings that cover different amounts of work.")
+            .field(|row: &Row| row.work.times[B].count.into())
+            .when(|diff: &&'a TreeDiff<T>| diff.is_cut_differently()),
         Column::microseconds(
             "delta_us",
-            "Kernel time of all occurrences, B − A. Rows nest: a layer includes the difference of its operators.",
+            "Kernel time of all occurrences, B − A; of recordings that cover different amounts of work, the difference of the medians times \
+             count. Rows nest: a layer includes the difference of its operators.",
         )
         .with_role(Role::Headline)
-        .field(|row: &Row| row.unit.to_microseconds(row.work.delta()).into()),
+        .field(|row: &Row| row.unit.to_microseconds(row.work.delta).into()),
         Column::microseconds(
             "mean_a_us",
             "Mean kernel time per occurrence in A: the durations of all device events below it.",
@@ -208,7 +214,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         Column::identifier("uid_b", "Index of the first occurrence in B's event list.")
             .field(|row: &Row| row.uids[B].into()),
     ];
-    Sheet::new(
+    Sheet::with_context(
         "diff_classes",
         "Parts that repeat in both runs with the same operators and shapes, such as a model's layers, and whether they differ by more than their variation.",
         fields,
@@ -221,7 +227,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
                 work,
                 unit,
             });
-            rows.collect()
+            Some((diff, rows.collect()))
         },
     )
 }

@@ -240,6 +240,21 @@ fn recordings_that_are_cut_differently_are_compared_call_by_call() {
     assert!(!same.is_cut_differently && same.span().is_some());
 }
 
+/// The large product is in most of A and in little of B: the mean of all products is less, though each takes as long or longer.
+#[test]
+fn calls_of_recordings_that_are_cut_differently_are_held_against_those_of_their_shapes() {
+    let (small, large) = (["mm", "float", "(8, 8)", ""], ["mm", "float", "(64, 64)", ""]);
+    let a = [operators(&[("mm", 1.1, 20)]), calls(&[(small, 100.0, 10.0), (large, 1000.0, 10.0)])];
+    let b = [operators(&[("mm", 0.16, 6)]), calls(&[(small, 50.0, 5.0), (large, 110.0, 1.0)])];
+    let comparison = compared(a.into(), b.into());
+    assert!(comparison.is_cut_differently);
+    let rows = &comparison.ranked_table().unwrap().rows;
+    let told = rows.iter().filter(|row| !row.is_noise());
+    let told: Vec<_> = told.map(|row| (row.keys[2].as_deref(), row.delta_us())).collect();
+    assert_eq!(told, [(Some("(64, 64)"), 10.0)]);
+    assert!(markdown(&comparison).contains("+10.0%"));
+}
+
 #[test]
 fn runs_with_little_in_common_are_a_warning() {
     let comparison = compared(

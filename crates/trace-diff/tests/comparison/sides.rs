@@ -22,7 +22,7 @@ pub(crate) fn table<const N: usize>(
 pub(crate) fn corpus_report(name: &str) -> Option<Side> {
     let folder = testdata::corpus(&format!("pytorch/{name}/reference"))?;
     let tables = read_report(&folder, ReportFormat::CsvDirectory, &is_compared).unwrap();
-    Some(Side { name: name.split('-').next().unwrap().to_owned(), tables, steps: None })
+    Some(Side { name: name.split('-').next().unwrap().to_owned(), tables, steps: None, repeated: Vec::new() })
 }
 
 pub(crate) fn side(name: &str, tables: Vec<Table>) -> Side {

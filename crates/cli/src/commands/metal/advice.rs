@@ -19,7 +19,9 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
     if findings.is_empty() {
         return;
     }
-    out.push_str("\n💡 Advice 💡\n============\n");
+    if report.options.conventions.layout == Layout::Listed {
+        out.push_str("\n💡 Advice 💡\n============\n");
+    }
     for section in findings.chunk_by(|a, b| a.title() == b.title()) {
         let Some(first) = section.first() else { continue };
         let title = first.title();

@@ -2,14 +2,14 @@
 
 mod advice;
 mod columns;
+mod groups;
 mod operations;
 mod request;
 mod signposts;
-mod summary;
 
 use std::path::PathBuf;
 
-use answers::{Analysed, Picture, Report, TenstorrentReporter, Watch};
+use answers::{Analysed, Picture, Report, Summary, TenstorrentReporter, Watch};
 use iterations::WindowOptions;
 use metal_perf::{CsvOptions, MetalOptions, MetalReport, write_csv, write_summary_csv};
 use report_writers::stacked_time::Arrangement;
@@ -17,7 +17,7 @@ use report_writers::terminal::Style;
 use trace_diff::Comparison;
 use trace_ingest::metal::read_ops;
 
-use crate::arguments::metal::MetalArguments;
+use crate::arguments::metal::{MetalArguments, TerminalArguments};
 use crate::comparison_text;
 use crate::console;
 use crate::context::Context;
@@ -25,7 +25,7 @@ use crate::destinations::{check_destinations, save};
 use crate::error::Failure;
 use crate::request::{Extras, Request};
 use crate::standard_input;
-use crate::summary::Detail;
+use crate::summary::{self, Detail};
 use request::Screen;
 
 pub(crate) fn run(arguments: &MetalArguments, context: &Context<'_>) -> Result<(), Failure> {
@@ -84,7 +84,9 @@ fn analysis(report: &Report) -> Option<(&MetalReport, Option<&Comparison>)> {
 }
 
 impl Extras for MetalArguments {
-    const NOTICES_FIRST: bool = true;
+    fn has_notices_first(&self) -> bool {
+        self.compat
+    }
 
     fn write(&self, report: &Report) -> Vec<Result<PathBuf, Failure>> {
         let Some((report, _)) = analysis(report) else { return Vec::new() };
@@ -100,30 +102,42 @@ impl Extras for MetalArguments {
         files
     }
 
-    /// All that is printed; with `--csv` only how the DRAM was used.
-    fn text(&self, report: &Report, _: &str, _: Detail, style: Style) -> String {
-        let statements = &report.summary.statements;
+    /// The first page, with `-v` the operations, what to change in each, and the summary below it; with `--csv` only how the
+    /// DRAM was used. As tt-perf-report everything but the page.
+    fn text(&self, report: &Report, _: &str, detail: Detail, style: Style) -> String {
+        let (page, tables) = (&report.summary, report.tables.tables());
+        let (headlines, of_comparison) = page.statements.split_at(page.headlines.min(page.statements.len()));
         let Some((report, comparison)) = analysis(report) else { return String::new() };
+        let TerminalArguments { no_advice, no_summary, .. } = self.terminal;
         let screen = Screen::new(self, style);
         let mut text = String::new();
-        match self.output.csv {
-            Some(_) => operations::roofline(report, &mut text),
-            None => {
+        if self.output.csv.is_some() {
+            operations::roofline(report, &mut text);
+        } else {
+            if !self.compat {
+                let mut page = Summary { statements: headlines.to_vec(), ..page.clone() };
+                if no_advice {
+                    page.findings.clear();
+                }
+                let tables = if no_summary { &[] } else { tables };
+                text.push_str(&summary::page(&page, tables, detail, style));
+            }
+            if self.compat || (detail == Detail::All && !report.ops.is_empty()) {
                 operations::write(report, &screen, &mut text);
-                if !self.terminal.no_advice {
+                if !no_advice {
                     advice::write(report, &screen, &mut text);
                 }
-                if !self.terminal.no_summary {
-                    summary::write(report, &screen, &mut text);
+                if !no_summary {
+                    groups::write(report, &screen, &mut text);
                 }
             }
         }
         if let Some(comparison) = comparison {
             let [baseline, now] = &comparison.names;
-            let title = format!("{now} against {baseline}");
-            let lines = [&title].into_iter().chain(statements);
+            let title = format!("{baseline} → {now}");
+            let lines = [&title].into_iter().chain(of_comparison);
             text.push('\n');
-            text.push_str(&comparison_text::text(lines, "", std::slice::from_ref(comparison), screen.style));
+            text.push_str(&comparison_text::text(lines, "", std::slice::from_ref(comparison), style));
         }
         text
     }

@@ -1,12 +1,10 @@
 //! The table of operations.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use metal_perf::{MetalReport, Op};
 use report_writers::terminal::Grid;
 use sheets::Layout;
-use trace_ingest::is_standard_input;
 
 use super::columns::{is_minor, micros_text, op_columns, percent_text};
 use super::request::Screen;
@@ -15,7 +13,10 @@ use answers::numbers::{counted, decimal};
 
 /// Operations with a line of sums, or a sentence where there are none.
 pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
-    title(report, screen, out);
+    out.push_str(match report.options.conventions.layout {
+        Layout::Listed => "🚀 Operations 🚀\n================\n\n",
+        Layout::Roles => "\n",
+    });
     if report.ops.is_empty() {
         out.push_str("no operations to show\n");
         return;
@@ -25,36 +26,6 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
     let grid = Grid::new(&op_columns(report), shown.iter().copied(), screen.frame, screen.style);
     out.push_str(&grid.text());
     notes(report, &grid, shown.len(), screen, out);
-}
-
-fn title(report: &MetalReport, screen: &Screen, out: &mut String) {
-    if report.options.conventions.layout == Layout::Listed {
-        out.push_str("🚀 Operations 🚀\n================\n\n");
-        return;
-    }
-    let name = |path: &Path| match is_standard_input(path) {
-        true => "standard input".to_owned(),
-        false => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-    };
-    let names: Vec<String> = report.table.files.iter().map(|file| name(&file.path)).collect();
-    let mut devices: Vec<u32> = report.table.rows.iter().filter_map(|row| row.device).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    let devices = match devices.len() {
-        1 => String::new(),
-        count => format!(" · {count} devices"),
-    };
-    let chip = report.chip;
-    let text = format!(
-        "🚀 {} · {}, {} worker cores, {} GB/s{devices} · {}",
-        names.join(", "),
-        chip.name,
-        report.worker_cores,
-        decimal(chip.dram_gb_per_s, 0),
-        counted(report.table.rows.len(), "row", "rows"),
-    );
-    wrap(&text, "", "  ", screen.text_width, out);
-    out.push('\n');
 }
 
 /// What the table does not show.

@@ -24,9 +24,14 @@ pub(super) fn options(arguments: &MetalArguments) -> MetalOptions {
 pub(super) fn without_effect(arguments: &MetalArguments, context: &Context<'_>) -> Vec<String> {
     let output = &arguments.output;
     let terminal = &arguments.terminal;
-    let prints_table = output.csv.is_none() && !output.tables.answer.is_json() && !output.tables.quiet;
+    let prints_page = output.csv.is_none() && !output.tables.answer.is_json() && !output.tables.quiet;
+    let prints_table = prints_page && (output.tables.verbose || arguments.compat);
     let given = [
-        (terminal.hide_minor && !prints_table, "--hide-minor", "where no table is printed"),
+        (
+            terminal.hide_minor && !prints_table,
+            "--hide-minor",
+            "without -v, which prints the table of operations",
+        ),
         (context.given.has("color") && terminal.no_color, "--color", "with --no-color"),
         (
             arguments.options.occurrence.is_some() && arguments.compat,
@@ -53,15 +58,14 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(arguments: &MetalArguments, style: Style) -> Self {
         let terminal = &arguments.terminal;
-        let colored = !terminal.no_color && style.colored;
         let compat = arguments.compat;
         let width = console::terminal_width().filter(|_| !compat).unwrap_or(usize::MAX);
         Screen {
-            style: Style { width, colored, unicode: style.unicode && !compat },
+            style: Style { width, unicode: style.unicode && !compat, ..style },
             frame: if compat { Frame::Rule } else { Frame::Boxes },
             text_width: style.width,
             // Without colour nothing else sets them apart.
-            hides_minor: terminal.hide_minor || !(colored || compat),
+            hides_minor: terminal.hide_minor || !(style.colored || compat),
         }
     }
 }

@@ -145,6 +145,6 @@ pub(super) fn printed(place: &Workplace, options: &[&str]) -> Outcome {
 #[track_caller]
 pub(super) fn says(outcome: &Outcome, parts: &[&str]) {
     for part in parts {
-        assert!(outcome.err.contains(part), "no {part:?} in {outcome:#?}");
+        assert!(outcome.err.contains(part) || outcome.out.contains(part), "no {part:?} in {outcome:#?}");
     }
 }

@@ -90,7 +90,7 @@ fn operations_of_the_host_may_be_left_out() {
     assert_eq!(column(&rows, "Bound"), ["", "HOST", ""]);
     assert_eq!(column(&rows, "Device Time"), ["10.0", "", "10.0"]);
     assert_eq!(names(&place, &["--no-host-ops"]), ["A", "B"]);
-    let shown = printed(&place, &["--no-host-ops"]);
+    let shown = printed(&place, &["--no-host-ops", "-v"]);
     assert!(shown.out.contains("0 of 1 host op,"), "{shown:#?}");
 }
 

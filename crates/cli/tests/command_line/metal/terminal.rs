@@ -7,13 +7,19 @@ use crate::program::{Outcome, Workplace, run_as};
 
 const WHOLE: &[&str] = &["--ignore-signposts"];
 
+/// What is printed with the table of operations.
+#[track_caller]
+fn all(place: &Workplace, options: &[&str]) -> Outcome {
+    printed(place, &[options, &["-v"]].concat())
+}
+
 fn table_lines(outcome: &Outcome) -> Vec<&str> {
     outcome.out.lines().filter(|line| line.starts_with('│')).collect()
 }
 
 #[test]
 fn the_table_has_lines_around_and_sums_below() {
-    let outcome = printed(&place(), &["--signpost", "iteration", "--end-signpost", "iteration finished"]);
+    let outcome = all(&place(), &["--signpost", "iteration", "--end-signpost", "iteration finished"]);
     let lines = table_lines(&outcome);
     assert!(lines[0].contains("OP Code") && lines[0].contains("Math Fidelity"), "{outcome:#?}");
     let length = lines[0].chars().count();
@@ -27,18 +33,18 @@ fn the_table_has_lines_around_and_sums_below() {
 #[test]
 fn minor_rows_are_counted_where_there_is_no_colour() {
     let place = place();
-    let plain = printed(&place, WHOLE);
-    let all = printed(&place, &["--ignore-signposts", "--min-percentage", "0"]);
-    let colored = printed(&place, &["--ignore-signposts", "--color"]);
-    let hidden = printed(&place, &["--ignore-signposts", "--color", "--hide-minor"]);
-    let high = printed(&place, &["--ignore-signposts", "--min-percentage", "90"]);
+    let plain = all(&place, WHOLE);
+    let every = all(&place, &["--ignore-signposts", "--min-percentage", "0"]);
+    let colored = all(&place, &["--ignore-signposts", "--color"]);
+    let hidden = all(&place, &["--ignore-signposts", "--color", "--hide-minor"]);
+    let high = all(&place, &["--ignore-signposts", "--min-percentage", "90"]);
     assert!(
         plain.out.contains("minor rows (each below 0.5 % of the time and of device time) not shown"),
         "{plain:#?}"
     );
     assert!(hidden.out.contains("minor rows"));
-    assert!(!all.out.contains("minor rows") && !colored.out.contains("minor rows"));
-    assert!(table_lines(&plain).len() < table_lines(&all).len());
+    assert!(!every.out.contains("minor rows") && !colored.out.contains("minor rows"));
+    assert!(table_lines(&plain).len() < table_lines(&every).len());
     assert!(table_lines(&high).len() < table_lines(&plain).len());
     assert!(colored.out.contains("\u{1b}[90m"), "grey");
     assert_eq!(table_lines(&hidden).len(), table_lines(&plain).len());
@@ -50,7 +56,7 @@ fn rows_with_much_device_time_are_not_minor_where_gaps_are_most_of_the_time() {
     let row = |code, duration| Row { duration, ..op(code) };
     let gap = Row { gap: "1000000000", ..row("Waits", "1") };
     let place = place_of(&[row("Short", "10000"), gap, row("Long", "90000")]);
-    let table = |options: &[&str]| printed(&place, &[options, &["--no-summary", "--no-advice"]].concat());
+    let table = |options: &[&str]| all(&place, &[options, &["--no-summary", "--no-advice"]].concat());
     let plain = table(&[]);
     for name in ["Short", "Long"] {
         assert!(table_lines(&plain).iter().any(|line| line.contains(name)), "{plain:#?}");
@@ -70,20 +76,20 @@ fn rows_with_much_device_time_are_not_minor_where_gaps_are_most_of_the_time() {
 #[test]
 fn colours_are_on_request_where_there_is_no_terminal() {
     let place = place();
-    assert!(!printed(&place, WHOLE).out.contains('\u{1b}'));
-    let colored = printed(&place, &["--ignore-signposts", "--color"]).out;
+    assert!(!all(&place, WHOLE).out.contains('\u{1b}'));
+    let colored = all(&place, &["--ignore-signposts", "--color"]).out;
     for (what, sequence) in
         [("gap", "31"), ("matmul", "35"), ("conv", "38;5;208"), ("layer norm", "36"), ("green", "32")]
     {
         assert!(colored.contains(&format!("\u{1b}[{sequence}m")), "{what}");
     }
-    assert!(!printed(&place, &["--color", "--no-color"]).out.contains('\u{1b}'));
+    assert!(!all(&place, &["--color", "--no-color"]).out.contains('\u{1b}'));
 }
 
 #[test]
 fn few_cores_are_red_and_all_cores_green() {
     let row = |cores| Row { cores, ..op("A") };
-    let outcome = printed(&place_of(&[row("9"), row("110"), row("64")]), &["--color"]);
+    let outcome = all(&place_of(&[row("9"), row("110"), row("64")]), &["--color"]);
     assert!(outcome.out.contains("\u{1b}[31m9\u{1b}[0m"), "{outcome:#?}");
     assert!(outcome.out.contains("\u{1b}[32m110\u{1b}[0m"), "{outcome:#?}");
     assert!(outcome.out.contains(" 64 "), "{outcome:#?}");
@@ -92,7 +98,7 @@ fn few_cores_are_red_and_all_cores_green() {
 #[test]
 fn gaps_are_long_above_6500_ns() {
     let row = |gap| Row { gap, ..op("A") };
-    let outcome = printed(&place_of(&[row("0"), row("6500"), row("6501")]), &["--color"]);
+    let outcome = all(&place_of(&[row("0"), row("6500"), row("6501")]), &["--color"]);
     let red = "\u{1b}[31m";
     assert_eq!(outcome.out.matches(&format!("{red}7 μs")).count() % 2, 0, "in the table and in the advice");
     assert!(outcome.out.contains(&format!("{red}7 μs")), "{outcome:#?}");
@@ -102,13 +108,13 @@ fn gaps_are_long_above_6500_ns() {
 #[test]
 fn advice_and_summary_may_be_left_out() {
     let place = place();
-    let all = printed(&place, WHOLE).out;
-    let without_advice = printed(&place, &["--ignore-signposts", "--no-advice"]).out;
-    let without_summary = printed(&place, &["--ignore-signposts", "--no-summary"]).out;
-    assert!(all.contains("High op-to-op gaps") && all.contains("Device Time Sum"), "{all}");
+    let both = all(&place, WHOLE).out;
+    let without_advice = all(&place, &["--ignore-signposts", "--no-advice"]).out;
+    let without_summary = all(&place, &["--ignore-signposts", "--no-summary"]).out;
+    assert!(both.contains("High op-to-op gaps") && both.contains("Device Time Sum"), "{both}");
     assert!(!without_advice.contains("High op-to-op gaps") && without_advice.contains("Device Time Sum"));
     assert!(without_summary.contains("High op-to-op gaps") && !without_summary.contains("Device Time Sum"));
-    let old_name = printed(&place, &["--ignore-signposts", "--no-stacked-report"]).out;
+    let old_name = all(&place, &["--ignore-signposts", "--no-stacked-report"]).out;
     assert_eq!(old_name, without_summary);
 }
 
@@ -117,7 +123,7 @@ fn advice_says_what_to_change() {
     let product = Row { product: Some([512, 512, 512]), ..op("MatmulDeviceOperation") };
     let host = Row { kind: "python_fallback", device: None, duration: "", gap: "", ..op("add (torch)") };
     let late = Row { gap: "106000", ..op("B") };
-    let outcome = printed(&place_of(&[op("A"), host, product, late]), &[]);
+    let outcome = all(&place_of(&[op("A"), host, product, late]), &[]);
     outcome.with_summary(&["add (torch)", "program config", "L1", "100 μs"]);
 }
 
@@ -125,7 +131,7 @@ fn advice_says_what_to_change() {
 fn the_summary_groups_by_what_was_asked() {
     let place = place();
     let summary = |options: &[&str]| {
-        let text = printed(&place, &[WHOLE, options].concat()).out;
+        let text = all(&place, &[WHOLE, options].concat()).out;
         text.split_once("Device Time Sum").map(|(_, summary)| summary.to_owned()).unwrap_or_default()
     };
     assert!(summary(&[]).contains("(in0:l1_interleaved)"));
@@ -146,8 +152,9 @@ fn a_run_and_its_baseline_are_compared_as_any_runs_are() {
     let gone = Row { duration: "5000", ..op("G") };
     place.put("before.csv", super::place::table(&[op("A"), op("B"), gone]));
     let outcome = printed(&place, &["--baseline", "before.csv", "--no-summary", "--no-advice"]);
-    let (_, changes) = outcome.out.split_once("\nops against before\n").expect("a comparison");
+    let (_, changes) = outcome.out.split_once("\nbefore → ops\n").expect("a comparison");
     let tables = &changes[changes.find("time category").expect("tables")..];
+    let tables = tables.split("\nwarning:").next().unwrap_or_default();
     let tables = tables.split_whitespace().collect::<Vec<_>>().join(" ");
     place.run("compare before.csv ops.csv").exits_with(0).with_summary(&[&tables]);
     let (_, changes) = changes.split_once("slower in ops").expect("a table");
@@ -160,7 +167,7 @@ fn a_run_and_its_baseline_are_compared_as_any_runs_are() {
 #[test]
 fn names_from_the_file_cannot_steer_the_terminal() {
     let place = place_of(&[op("A\u{1b}[2J"), signpost("s\u{1b}[2J"), op("B")]);
-    let outcome = printed(&place, &["--ignore-signposts", "--print-signposts"]);
+    let outcome = all(&place, &["--ignore-signposts", "--print-signposts"]);
     assert!(!outcome.out.contains('\u{1b}') && !outcome.err.contains('\u{1b}'), "{outcome:#?}");
 }
 
@@ -183,7 +190,8 @@ fn under_its_old_name_the_program_needs_no_subcommand() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tracelens"), &link).unwrap();
     let directory = link.parent().unwrap();
     let outcome = run_as(&link, &["ops.csv", "--ignore-sign", "--no-color"], directory).exits_with(0);
-    assert_eq!(outcome.out, printed(&place, WHOLE).out, "options may be shortened, too");
+    let compat = printed(&place, &["--compat", "--ignore-signposts"]).out;
+    assert_eq!(outcome.out, compat, "options may be shortened, too");
     let usage = run_as(&link, &["--help"], directory).exits_with(0).out;
     assert!(usage.contains("tt-perf-report [OPTIONS] <FILE>..."), "{usage}");
 }

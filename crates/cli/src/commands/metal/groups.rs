@@ -2,6 +2,7 @@
 
 use metal_perf::{FlopsSpread, GroupBy, MetalReport, OpCategory, StackedGroup, stacked};
 use report_writers::terminal::{Grid, TextColumn};
+use sheets::Layout;
 
 use super::columns::{count, labelled, micros_text, percent_text, unit};
 use super::request::Screen;
@@ -44,7 +45,10 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
             flops("Weighted Mean FLOPs", |spread| spread.weighted_mean).droppable(3),
         ]);
     }
-    out.push_str("\n📊 Summary 📊\n=============\n\n");
+    out.push_str(match report.options.conventions.layout {
+        Layout::Listed => "\n📊 Summary 📊\n=============\n\n",
+        Layout::Roles => "\n",
+    });
     out.push_str(&Grid::new(&columns, &groups, screen.frame, screen.style).text());
 }
 
