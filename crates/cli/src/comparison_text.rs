@@ -187,9 +187,8 @@ fn write_rows(
         TextColumn::right("%", |row: &Row| changed(row.delta_percent(), 1.0, 1)),
     ];
     if whole > 0.0 {
-        let of_whole = TextColumn::right("% of total", move |row: &Row| {
-            changed(Some(row.delta_us()), 100.0 / whole, 1)
-        });
+        let of_whole =
+            TextColumn::right("% of total", move |row: &Row| changed(Some(row.delta_us()), 100.0 / whole, 1));
         columns.push(of_whole.droppable(2));
     }
     out.push('\n');

@@ -55,7 +55,7 @@ fn categories<'a>() -> Sheet<'a, MetalReport> {
             let mut rows: Vec<Row> = rows.collect();
             rows.sort_by(|a, b| b.2.total_cmp(&a.2));
             // The reference has no such sheet.
-            (report.options.conventions.scope == Scope::Full).then_some(((), rows))
+            (!rows.is_empty() && report.options.conventions.scope == Scope::Full).then_some(((), rows))
         },
     )
     .with_excerpt(Excerpt::new(
@@ -72,8 +72,9 @@ fn categories<'a>() -> Sheet<'a, MetalReport> {
 /// Device time by operation, memory or category.
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     const MEAN: Column = Column::percent("Mean FLOPs", "Mean of FLOPs %.");
-    const PERCENT: Column = Column::percent("Total %", "Share of the device time of all groups (on the device).")
-        .with_role(Role::Headline);
+    const PERCENT: Column =
+        Column::percent("Total %", "Share of the device time of all groups (on the device).")
+            .with_role(Role::Headline);
     const DEVICE: Column =
         Column::identifier("Device", "Device, unless devices are merged.").with_role(Role::Name);
     const WEIGHTED: Column = Column::percent(
