@@ -93,10 +93,10 @@ fn a_limit_that_is_exceeded_is_exit_code_3() {
 #[test]
 fn a_run_and_itself_are_alike() {
     let place = two_runs();
-    place
-        .run("compare before.json before.json")
-        .exits_with(0)
-        .with_summary(&["before → before 2", "likeness: 100.0% of the calls in ops_all occur in both runs"]);
+    place.run("compare before.json before.json").exits_with(0).with_summary(&[
+        "before → before 2",
+        "similarity: 100.0% of the calls in ops_all occur in both runs",
+    ]);
 }
 
 #[test]

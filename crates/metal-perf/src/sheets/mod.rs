@@ -55,7 +55,7 @@ fn categories<'a>() -> Sheet<'a, MetalReport> {
             let mut rows: Vec<Row> = rows.collect();
             rows.sort_by(|a, b| b.2.total_cmp(&a.2));
             // The reference has no such sheet.
-            (report.options.conventions.scope == Scope::Full).then_some(((), rows))
+            (!rows.is_empty() && report.options.conventions.scope == Scope::Full).then_some(((), rows))
         },
     )
     .with_excerpt(Excerpt::new(
