@@ -472,6 +472,7 @@ fn head(trace: &Trace, title: String) -> Vec<String> {
     head.extend(devices_that_worked(trace));
     if let Some(distributed) = &facts.distributed
         && let (Some(rank), Some(size)) = (distributed.rank, distributed.world_size)
+        && size > 1
     {
         head.push(format!("rank {rank} of {size}"));
     }

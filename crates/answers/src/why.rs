@@ -6,6 +6,7 @@ use gpu_timeline::Summary as Statistics;
 use hashbrown::{HashMap, HashSet};
 use iterations::{Division, Part as StepPart};
 use operator_sheets::Iterated;
+use report_writers::terminal::truncate_middle;
 use serde::Serialize;
 use sheets::{Role, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
@@ -106,7 +107,7 @@ pub struct NamedIn {
 pub enum WhyError {
     /// Nothing has this name.
     #[error("nothing in this recording is named {target:?}")]
-    #[diagnostic(code("why/unknown"), help("the nearest names are {}", .near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")))]
+    #[diagnostic(code("why/unknown"), help("{}", nearest_names(near)))]
     Unknown {
         /// What was asked for.
         target: String,
@@ -139,6 +140,9 @@ impl Report {
     /// # Errors
     /// When nothing has this name, or several names contain it.
     pub fn why(&self, target: &str, top: usize) -> Result<Why, WhyError> {
+        if target.is_empty() {
+            return Err(WhyError::Unknown { target: String::new(), near: Vec::new() });
+        }
         let mut why = match &self.analysis {
             Analysed::Trace(analysis, _) => of_trace(analysis, target, top),
             _ => None,
@@ -336,13 +340,32 @@ fn near(analysis: &Analysis, text: &str) -> Vec<String> {
     did_you_mean(text, of_tree.chain(analysis.device_events().map(|event| trace.name(event))))
 }
 
+/// What to look for instead of a name that nothing has.
+#[must_use]
+pub fn nearest_names(near: &[String]) -> String {
+    match near {
+        [] => "give the name of an operator, a kernel or a module".to_owned(),
+        _ => {
+            let names: Vec<String> =
+                near.iter().map(|name| format!("{:?}", truncate_middle(name, LONGEST_NAME, true))).collect();
+            format!("the nearest names are {}", names.join(", "))
+        }
+    }
+}
+
+/// Characters of a name in a list of them.
+const LONGEST_NAME: usize = 60;
+
 /// Candidates with their times, as many as a person reads.
 #[must_use]
 pub fn candidates(candidates: &[Part]) -> String {
     const MOST: usize = 8;
     let shown = candidates.iter().take(MOST);
-    let mut texts: Vec<String> =
-        shown.map(|part| format!("{:?} ({})", part.name, duration(part.time_us))).collect();
+    let mut texts: Vec<String> = shown
+        .map(|part| {
+            format!("{:?} ({})", truncate_middle(&part.name, LONGEST_NAME, true), duration(part.time_us))
+        })
+        .collect();
     if candidates.len() > MOST {
         texts.push(format!("{} more", candidates.len() - MOST));
     }

@@ -467,19 +467,28 @@ fn write_coverage(
         return;
     }
     let percent = |share: f64| format!("{}%", decimal(share, 1));
-    let line = |text: &str, out: &mut String| wrap(text, "", "  ", style.width.min(WIDEST), out);
+    let width = style.width.min(WIDEST);
+    let line = |text: &str, out: &mut String| wrap(text, "", "  ", width, out);
+    // A first page has a line for each, and in it as many parts as fit.
+    let with_parts = |mut text: String, title: &str, parts: Vec<String>| {
+        for (position, part) in parts.iter().enumerate() {
+            let longer = match position {
+                0 => format!("{text}; {title}: {part}"),
+                _ => format!("{text}, {part}"),
+            };
+            if detail != Detail::All && longer.chars().count() > width {
+                break;
+            }
+            text = longer;
+        }
+        text
+    };
     // What rounds to nothing says nothing.
     let shows = |share: f64| share >= 0.05;
-    /// Reasons of a first page.
-    const REASONS: usize = 2;
-    let reasons = if detail == Detail::All { usize::MAX } else { REASONS };
-    let rest = coverage.rest.iter().filter(|(_, share)| shows(*share)).take(reasons);
+    let rest = coverage.rest.iter().filter(|(_, share)| shows(*share));
     let rest: Vec<String> = rest.map(|(reason, share)| format!("{reason} {}", percent(*share))).collect();
-    let rest = if rest.is_empty() { String::new() } else { format!("; not covered: {}", rest.join(", ")) };
-    line(
-        &format!("performance models cover {} of device time{rest}", percent(coverage.modelled_percent)),
-        out,
-    );
+    let covered = format!("performance models cover {} of device time", percent(coverage.modelled_percent));
+    line(&with_parts(covered, "not covered", rest), out);
     let named = |operators: &[(String, f64)], figure: &dyn Fn(f64) -> String| -> Vec<String> {
         let name = |name: &str| truncate_middle(name, 44, style.unicode);
         operators
@@ -488,16 +497,9 @@ fn write_coverage(
             .map(|(operator, value)| format!("{} {}", name(operator), figure(*value)))
             .collect()
     };
-    let lost = named(&coverage.losses, &duration);
-    let lost = if lost.is_empty() { String::new() } else { format!("; largest gaps: {}", lost.join(", ")) };
     if let (Some(architecture), Some(near)) = (architecture, coverage.near_percent) {
-        let near = percent(near);
-        line(
-            &format!(
-                "roofline of {architecture}: {near} of the covered time is in calls that reach more than 50% of it{lost}"
-            ),
-            out,
-        );
+        let reached = format!("roofline of {architecture}: {} of covered time above 50%", percent(near));
+        line(&with_parts(reached, "gaps", named(&coverage.losses, &duration)), out);
     }
     if detail != Detail::All {
         return;

@@ -76,7 +76,7 @@ impl Gate {
             signed(self.ledger.delta())
         );
         if culprits.is_empty() {
-            let _ = writeln!(out, "No part of the step changed by more than noise.");
+            let _ = writeln!(out, "No single part of the step changed by more than its own noise.");
             return;
         }
         out.push_str("| culprit | module | kernel | calls | Δ ms/step | share | how |\n");

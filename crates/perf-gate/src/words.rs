@@ -60,7 +60,7 @@ impl Gate {
         if let Some(setup) = self.sides[1].first().map(|recording| &recording.setup)
             && let Some(device) = setup.devices.first()
         {
-            let world = setup.world_size.map_or(String::new(), |size| format!(", rank of {size}"));
+            let world = setup.world_size.map_or(String::new(), |size| format!(", {size} ranks"));
             parts.push(format!("{device} × {}{world}", setup.devices.len()));
         }
         if let Some(noise) = self.first_metric().and_then(|metric| metric.noise) {

@@ -155,6 +155,9 @@ enum Form {
 impl NamedOutput {
     fn parser() -> impl TypedValueParser<Value = Self> {
         PathBufValueParser::new().try_map(|path| {
+            if path.as_os_str() == "-" {
+                return Err("standard output has the first page, or with --json the answer; expected a file".to_owned());
+            }
             let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
             let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
             let form = match ending.as_deref() {

@@ -262,7 +262,7 @@ fn write_culprits(gate: &Gate, style: Style, out: &mut String) {
         signed(ledger.delta())
     ));
     if culprits.is_empty() {
-        out.push_str("no part of the step changed by more than noise\n");
+        out.push_str("no single part of the step changed by more than its own noise\n");
         return;
     }
     let change = format!("Δ {unit}/step");

@@ -122,7 +122,11 @@ fn starts(
     };
     if found.is_empty() {
         let what = match (&arguments.name, arguments.external_id) {
-            (Some(name), _) => format!("named {name:?} in its tree"),
+            (Some(name), _) => {
+                let known = tree.node_names().map(|known| tree.trace().text(known));
+                let near = answers::nearest_names(&answers::did_you_mean(name, known));
+                format!("named {name:?} in its tree; {near}")
+            }
             (None, id) => format!("with External id {} on that process and thread", id.unwrap_or_default()),
         };
         return Err(Failure::NothingFound { path: path(), what });

@@ -64,7 +64,7 @@ fn an_architecture_is_named_or_read_from_a_file() {
         "roofline of mine (achievable peaks (no nominal ones)): ",
         "performance models cover ",
         "% of device time; not covered: communication ",
-        "largest gaps: aten::mm ",
+        "gaps: aten::mm ",
     ]);
 }
 
