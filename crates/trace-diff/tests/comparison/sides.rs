@@ -26,5 +26,5 @@ pub(crate) fn corpus_report(name: &str) -> Option<Side> {
 }
 
 pub(crate) fn side(name: &str, tables: Vec<Table>) -> Side {
-    Side { name: name.to_owned(), tables, steps: None }
+    Side { name: name.to_owned(), tables, steps: None, repeated: Vec::new() }
 }
