@@ -397,8 +397,10 @@ mod tests {
         let query = RowQuery { columns: vec!["tiem".to_owned()], ..all() };
         let error = in_one_line(&query.rows(&table()).unwrap_err());
         assert!(error.contains("the nearest names are \"time\""), "{error}");
-        let error = in_one_line(&table_named(&[table()], "op").unwrap_err());
+        let error = in_one_line(&table_named(&[table()], "opz").unwrap_err());
         assert!(error.contains("\"ops\""), "{error}");
+        // A part is enough where no other name contains it.
+        assert_eq!(table_named(&[table()], "op").unwrap().name(), "ops");
         let error = condition("name", Test::Number(&[Ordering::Less], 1.0)).rows(&table()).unwrap_err();
         assert!(matches!(error, RowError::NoNumbers { .. }), "{error}");
     }

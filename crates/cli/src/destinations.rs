@@ -1,6 +1,7 @@
 //! Where commands write: places that are refused before any time is spent, and files that are written whole or not at all.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -73,15 +74,23 @@ pub(crate) fn refuse_foreign<'p>(
     destinations.into_iter().find(foreign).map_or(Ok(()), |(_, path)| Err(foreign_file(path)))
 }
 
-/// The same of CSV files: those of ours share columns with the table that takes their place.
+/// The same of CSV files: those of ours have columns of a sheet of their name.
 pub(crate) fn refuse_foreign_csv(directory: &Path, tables: &[Table]) -> Result<(), Failure> {
+    let known = LazyCell::new(answers::known_sheets);
     let path = |table: &Table| directory.join(format!("{}.csv", table.name()));
     let is_foreign = |table: &&Table| {
         let Ok(file) = File::open(path(table)) else { return false };
         let mut header = String::new();
         let read = BufReader::new(file.take(LONGEST_HEADER)).read_line(&mut header);
-        let names = |name: &str| header.contains(name);
-        read.is_ok_and(|bytes| bytes > 1) && !table.columns().iter().any(|column| names(column.name()))
+        let has = |name: &str| header.contains(name);
+        // Reports of several kinds of recordings have sheets of one name.
+        let of_another = || {
+            let sheets = known.iter().filter(|sheet| sheet.name == table.name());
+            sheets.flat_map(|sheet| &sheet.columns).any(|column| has(&column.name))
+        };
+        read.is_ok_and(|bytes| bytes > 1)
+            && !table.columns().iter().any(|column| has(column.name()))
+            && !of_another()
     };
     tables.iter().find(is_foreign).map_or(Ok(()), |table| Err(foreign_file(&path(table))))
 }

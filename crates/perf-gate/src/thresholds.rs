@@ -424,7 +424,7 @@ mod tests {
             (
                 "version = 1\n[allow]\nidle = { slower_by = '8%', until = 10:00:00, reason = 'r' }",
                 3,
-                "is not a day",
+                "is not a date",
             ),
             (
                 "version = 1\n[allow]\nidle = { slower_by = '8%', until = 2090-01-31, reason = ' ' }",

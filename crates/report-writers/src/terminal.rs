@@ -586,7 +586,7 @@ mod tests {
     fn parts_are_told_apart_without_colour() {
         let text = bar(&segments(), Style { width: 70, colored: false, unicode: false });
         let expected = format!(
-            "{}{}\n# computation 91.4%  = exposed communication 0.0%  - idle 8.6%\n",
+            "{}{}\n# computation 91.4%  - idle 8.6%\n",
             "#".repeat(64),
             "-".repeat(6)
         );
@@ -634,7 +634,7 @@ Memset (Device)                         12345  other\\nthings
 
     #[test]
     fn long_names_lose_their_middle_and_numbers_nothing() {
-        for (unicode, name) in [(true, "sm90_xmma…2_f32_tn"), (false, "sm90_xmm..._f32_tn")] {
+        for (unicode, name) in [(true, "sm90_xmma…_f32_tn"), (false, "sm90_xmm..._f32_tn")] {
             let text = table(&columns(), &ROWS, Style { width: 40, unicode, ..PLAIN });
             assert!(text.contains(name), "{text}");
             assert!(text.contains("12345"), "{text}");
@@ -728,7 +728,7 @@ Memset (Device)                         12345  other\\nthings
             ("0123456789", 0, true, ""),
             ("µµµµµµ", 5, true, "µµ…µµ"),
             // Two columns each.
-            ("漢字漢字漢字", 7, true, "漢…字"),
+            ("漢字漢字漢字", 7, true, "漢…漢字"),
         ];
         for (text, width, unicode, shortened) in cases {
             let result = truncate_middle(text, width, unicode);

@@ -411,7 +411,7 @@ mod tests {
                 &[0x22, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
                 0,
                 "XEvent.stats",
-                "beyond",
+                "exceeds the file",
             ),
             (
                 &[0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],

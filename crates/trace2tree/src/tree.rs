@@ -310,7 +310,12 @@ impl TraceTree {
     pub fn names_containing(&self, text: &str) -> Vec<(StringId, Time)> {
         let text = text.to_lowercase();
         let contains = |name: &StringId| self.trace.text(*name).to_lowercase().contains(&text);
-        let timed = |name| (name, self.gpu_time_of(self.find_by_name_id(name)));
+        let timed = |name| {
+            let events = self.find_by_name_id(name);
+            let is_of_device = |event: &EventId| self.trace.events().category(*event).is_device();
+            let own = || self.trace.time(busy_time(self.trace.events(), events.iter().copied()));
+            (name, if events.first().is_some_and(is_of_device) { own() } else { self.gpu_time_of(events) })
+        };
         let mut names: Vec<_> = self.node_names().filter(contains).map(timed).collect();
         names.sort_by_key(|&(_, time)| Reverse(time.ticks()));
         names

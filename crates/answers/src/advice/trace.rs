@@ -528,7 +528,7 @@ mod tests {
         let finding = |rule: &str| advice.findings.iter().find(|finding| finding.rule == rule);
         assert!(finding("KERNEL-EFF-REL").is_none(), "{:#?}", advice.findings);
         let unmodelled = &finding("UNMODELLED").unwrap().evidence;
-        assert!(unmodelled.iter().any(|text| text.starts_with("3 calls with ")), "{unmodelled:?}");
+        assert!(unmodelled.iter().any(|text| text.starts_with("3 calls, ")), "{unmodelled:?}");
     }
 
     #[test]

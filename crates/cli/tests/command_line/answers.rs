@@ -61,7 +61,17 @@ fn answer(place: &Workplace, validator: &Validator, arguments: &[&str]) -> Value
     let is_error = matches!(outcome.code, 1 | 2);
     assert_eq!(document["status"] == "error", is_error, "{arguments:?}: {}", outcome.err);
     assert_eq!(document["error"].is_object(), is_error, "{arguments:?}");
-    assert_eq!(document["command"]["name"], arguments[0]);
+    // Commands of two words have their earlier name.
+    let name = match arguments {
+        ["gate", "save", ..] => "baseline",
+        ["ranks", "collect", ..] => "map",
+        ["ranks", "pack", ..] => "pack",
+        ["split", "match", ..] => "match",
+        ["info", "columns", ..] => "columns",
+        [name, ..] => name,
+        [] => unreachable!(),
+    };
+    assert_eq!(document["command"]["name"], name);
     for table in document["tables"].as_array().unwrap() {
         nulls_have_reasons(table, arguments);
     }
@@ -431,11 +441,11 @@ fn what_is_kept_of_a_cut_recording_says_that_it_is_cut() {
         assert_eq!((&warning["code"], &warning["severity"]), (&json!(code), &json!("distrust")), "{warning}");
     }
     // Where the tables are there, the recording is not read again.
-    let again = ["map", "cut.json.gz", "--out", "tables"];
+    let again = ["ranks", "collect", "cut.json.gz", "--out", "tables"];
     place.run(&again).exits_with(0);
     let outcome = place.run(&again).exits_with(0);
     assert!(
-        outcome.err.contains("already there\ntracelens: warning: cut.json.gz: its tables"),
+        outcome.err.contains("already there\ntracelens: warning: cut.json.gz: was truncated or damaged when its tables were made"),
         "{outcome:#?}"
     );
     let outcome = place.run(&[&again[..], &["--json", "--strict"]].concat()).exits_with(4);

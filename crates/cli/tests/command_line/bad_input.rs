@@ -108,7 +108,7 @@ fn a_directory_and_a_missing_file_are_named() {
 fn a_trace_without_gpu_events_has_the_times_of_the_host_and_says_how_to_record_more() {
     let launched = trace(&one_operator()[..2]);
     report(launched).exits_with(0).with_summary(&[
-        "no record of device work in this recording, whose host made 1 launch: times are host times",
+        "no device work in this recording, although the host made 1 launch: times are host times",
         "aten::mm",
         "gpu_timeline and the other device sheets are omitted",
         "ProfilerActivity.CUDA",
@@ -131,7 +131,7 @@ fn the_range_profiler_takes_the_place_of_device_records() {
     let events = [one_operator()[0].clone(), one_operator()[1].clone(), range.to_owned()];
     report(trace(&events))
         .exits_with(0)
-        .with_summary(&["range profiler took the place", "record without it"]);
+        .with_summary(&["range profiler replaced the device records", "record without it"]);
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn a_view_of_xprof_names_the_profile_beside_it() {
     let place = Workplace::with("");
     place.put("host.trace.json", std::fs::read(view).unwrap());
     let report = || place.run("report host.trace.json --output_csvs_dir csv").exits_with(0);
-    let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb) that is not beside it"]);
+    let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb), not beside it"]);
     assert!(outcome.out.contains("busy 120.0 µs"), "{outcome:#?}");
     place.put("host.xplane.pb", "");
-    report().with_summary(&["of the profile host.xplane.pb beside it"]);
+    report().with_summary(&["host.xplane.pb, beside it, has more"]);
 }
 
 #[test]

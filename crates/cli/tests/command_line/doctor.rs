@@ -24,7 +24,7 @@ fn place() -> Workplace {
 #[test]
 fn findings_are_printed_with_their_remedy() {
     let out = place().run("doctor trace.json").exits_with(0).out;
-    assert!(out.starts_with("trace.json: ") && out.contains("the worst: warning"), "{out}");
+    assert!(out.starts_with("trace.json: ") && out.contains("worst: warning"), "{out}");
     let lines: Vec<&str> = out.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("  W2  warning")).unwrap();
     let text = lines[at..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");

@@ -258,7 +258,7 @@ fn a_file_that_cannot_be_read_or_run_is_one_error() {
         (&["no.py"][..], "no.py: cannot be read: No such file"),
         (&["."], ".: extension files end in .toml or .py"),
         (&["text.py"], "text.py: cannot be read: stream did not contain valid UTF-8"),
-        (&["my.star"], "rename it to .py, put `from tracelens import model"),
+        (&["my.star"], "rename the file to .py, put `from tracelens import model"),
         (
             &["my.py", "--python", "no-such-python"],
             "choose an interpreter with --python, or write the extension in TOML",

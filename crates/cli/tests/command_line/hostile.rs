@@ -93,7 +93,7 @@ fn names_cannot_forge_what_the_terminal_shows() {
     let callers = place.run("tree trace.json --uid 2 --parents").exits_with(0).out;
     assert_shown(&callers, &SHOWN);
     assert_eq!(callers.lines().count(), 6, "{callers}");
-    let missing = place.run(&["tree", "trace.json", "--name", OBEYED[1].trim_end_matches('m')]);
+    let missing = place.run(&["tree", "trace.json", "--name", &format!("{}?", OBEYED[1])]);
     assert_shown(&missing.exits_with(2).err, &[]);
     let summary = place.run("report trace.json --enable_kernel_summary").exits_with(0).out;
     assert_shown(&summary, &[]);

@@ -167,7 +167,7 @@ fn what_is_known_of_captures_is_written_on_request_and_not_into_their_folder() {
     ]);
     assert_eq!(details, expected);
     for inside in ["captures/execution_details.json", "captures/../captures/x.json"] {
-        run(inside).exits_with(1).with_error(&[inside, "in the capture folder"]);
+        run(inside).exits_with(1).with_error(&[inside, "never written to the capture folder"]);
     }
     run("details.csv").exits_with(1).with_error(&["details.csv", "end it in .json"]);
     assert_eq!(place.files("captures"), ["bs_8.json", "plain.json"]);

@@ -113,7 +113,7 @@ fn hosts_of_one_profile_are_one_whatever_their_gpus() {
     };
     assert!(!run(&[]).out.contains("--gpus_per_node"));
     let without = other_sheets();
-    run(&["--gpus_per_node", "1"]).with_summary(&["--gpus_per_node has no effect on one profile"]);
+    run(&["--gpus_per_node", "1"]).with_summary(&["--gpus_per_node has no effect on a single profile"]);
     assert_eq!(other_sheets(), without);
     place.run("jax host0.xplane.pb --gpus_per_node 0").exits_with(2);
 }

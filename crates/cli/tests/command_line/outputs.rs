@@ -291,7 +291,7 @@ fn one_place_that_cannot_be_written_does_not_take_the_rest_along() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tracelens"))
-        .arg("columns")
+        .args(["info", "columns"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

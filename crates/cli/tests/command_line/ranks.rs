@@ -218,7 +218,7 @@ fn what_cannot_be_fused_is_told() {
     fuse(&[all, "-o", "job/rank1_trace.json"])
         .exits_with(2)
         .with_error(&["rank1_trace.json: is the trace itself"]);
-    fuse(&[all, "--ranks", "2,9", "-o", "out.json"]).exits_with(2).with_error(&["rank 9", "rank 0-3"]);
+    fuse(&[all, "--ranks", "2,9", "-o", "out.json"]).exits_with(2).with_error(&["rank 9", "choose from 0-3"]);
     let outcome = fuse(&[all, "--ranks", "x", "-o", "out.json"]).exits_with(2);
     assert!(outcome.err.contains("expected rank numbers"), "{outcome:#?}");
     place.put("job/rank4_trace.json", "no trace");

@@ -63,7 +63,7 @@ fn a_report_names_what_bounds_the_work_and_where_the_time_went() {
     place.run("rocprof run_results.json.gz -v").exits_with(0).with_summary(&[
         "run_results.json.gz · 2 × AMD Instinct MI300X · process 4242 on node-7 · 234 kernel dispatches · 37 memory copies · 325 calls",
         "largest: GEMM, 52.0% of device time; each GPU idle 1.5% to 8.3% of its window, 4.9% on average",
-        "GPU 0 span ",
+        "GPU 0 window ",
         "GPU 1 span ",
         "exposed comm",
         "category calls kernel ms % ",
@@ -249,8 +249,10 @@ fn every_option_has_an_effect_on_its_sheet() {
         let (without, with) = (rows(beside), rows(&[*beside, *option].concat()));
         assert_ne!(without.get(*sheet), with.get(*sheet), "{option:?} changes nothing in {sheet}");
         assert!(without.contains_key(*sheet) || with.contains_key(*sheet), "{sheet} is in neither");
-        // The timeline is of none of them.
-        assert_eq!(without["gpu_timeline"], with["gpu_timeline"], "{option:?}");
+        // The timeline is of none of them, but for its window: that of the reference tool begins with the process.
+        if *option != ["--parity"] {
+            assert_eq!(without["gpu_timeline"], with["gpu_timeline"], "{option:?}");
+        }
     }
 }
 
@@ -460,7 +462,6 @@ fn one_run_gives_the_same_tables_in_every_format() {
             }
             assert_eq!(left, right, "{sheet} of {format}");
         }
-        // Without the profiler's own times the total is that from the first start to the last end.
         let timeline = |sheets: &BTreeMap<String, String>| -> BTreeMap<String, String> {
             let rows = without(&sheets["gpu_timeline.csv"], &["percent"]);
             rows.into_iter().map(|mut row| (row.remove(0), row.remove(0))).collect()
@@ -469,11 +470,7 @@ fn one_run_gives_the_same_tables_in_every_format() {
         for kind in ["kernel", "memory", "busy_time"] {
             assert_eq!(left[kind], right[kind], "{kind} of {format}");
         }
-        let total = |timeline: &BTreeMap<String, String>| timeline["total_time"].parse::<f64>().unwrap();
-        match format {
-            "run_results.db" => assert_eq!(total(&left), total(&right)),
-            _ => assert!(total(&right) < total(&left)),
-        }
+        assert_eq!(left["total_time"], right["total_time"], "{format}");
     }
 }
 
@@ -581,7 +578,7 @@ fn a_profile_cut_anywhere_is_reported_or_refused() {
     place
         .run("rocprof p_results.json")
         .exits_with(0)
-        .with_summary(&["GPU 0 span", "warning: the file is truncated"]);
+        .with_summary(&["GPU 0 window", "warning: the file is truncated"]);
     let mut zip = GzEncoder::new(Vec::new(), Compression::default());
     zip.write_all(&whole).unwrap();
     let zipped = zip.finish().unwrap();

@@ -60,7 +60,7 @@ fn an_architecture_is_named_or_read_from_a_file() {
     let mine = roofline_times(&place, &["--gpu_arch_json_path", "mine.json"]);
     assert!(!mine.is_empty());
     assert!(mine.iter().all(|time| named.contains(time)), "{mine:?}");
-    place.run("report trace.json.gz --gpu-arch-json-path=mine.json").exits_with(0).with_summary(&[
+    place.run("report trace.json.gz --gpu-arch-json-path=mine.json -v").exits_with(0).with_summary(&[
         "roofline of mine (achievable peaks (no nominal ones)): ",
         "performance models cover ",
         "% of device time; not covered: communication ",
@@ -91,7 +91,7 @@ fn an_architecture_that_cannot_be_used_is_refused_before_reading() {
 #[test]
 fn the_bundled_architectures_are_listed() {
     let outcome = Workplace::with("").run("archs").exits_with(0);
-    for part in ["H100-SXM", "MI300X", "3350", "989.4", "5300", "GB/s", "dense", "tf32", "--peak achievable"]
+    for part in ["H100-SXM", "MI300X", "3350", "989.4", "5300", "GB/s", "Dense", "tf32", "--peak achievable"]
     {
         assert!(outcome.out.contains(part), "no {part:?} in {outcome:#?}");
     }
@@ -137,7 +137,7 @@ fn without_an_architecture_the_best_rates_stand_in() {
     GzDecoder::new(&place.bytes("trace.json.gz")[..]).read_to_string(&mut text).unwrap();
     place.put("toaster.json", text.replace("NVIDIA H100 80GB HBM3", "A toaster"));
     let outcome = place.run("report toaster.json -v").exits_with(0);
-    let caveat = "warning: no rooflines: the peaks of A toaster are not known help: name one with --gpu_arch_platform or \
+    let caveat = "warning: no rooflines: the peaks of A toaster are not known help: choose one with --gpu_arch_platform or \
                   --gpu_arch_json_path";
     let words = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(caveat), "{outcome:#?}");

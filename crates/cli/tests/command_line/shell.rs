@@ -122,7 +122,8 @@ fn help_shows_groups_and_defaults() {
             let joined = help.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(joined.contains(part), "no {part:?} in {help}");
         }
-        assert_eq!(help, print(&[subcommand, "-h"]));
+        let short = print(&[subcommand, "-h"]);
+        assert!(2 * short.lines().count() < help.lines().count(), "{short}");
     }
     let version = print(&["--version"]);
     assert_eq!(version.trim(), concat!("tracelens ", env!("CARGO_PKG_VERSION")));

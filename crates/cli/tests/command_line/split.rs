@@ -263,7 +263,7 @@ fn gpu_work_of_no_step_is_told() {
     let text = text.trim_end().trim_end_matches(['}', ']']).trim_end().to_string();
     let place = Workplace::with(format!("{text},\n{}\n]}}", kernel("lost", 99, 5.0, 1.0)));
     let outcome = place.run("split trace.json -o out --store-single-iteration").exits_with(0);
-    assert!(outcome.err.contains("left out of all files: 1"), "{outcome:#?}");
+    assert!(outcome.err.contains("omitted from all files: 1"), "{outcome:#?}");
     let quiet = place.run("split trace.json -o out --store-single-iteration --quiet").exits_with(0);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
 }

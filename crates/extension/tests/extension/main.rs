@@ -80,7 +80,7 @@ fn with_attention_call<T>(asked: impl FnOnce(&OpCall<'_>) -> T) -> T {
 fn other_files_are_refused_with_what_to_do() {
     let star = refusal("my.star", "perf_model_extension = {}");
     assert!(star.starts_with("my.star: extension files end in .toml or .py; Starlark"), "{star}");
-    assert!(star.contains("rename it to .py, put `from tracelens import model"), "{star}");
+    assert!(star.contains("rename the file to .py, put `from tracelens import model"), "{star}");
     let other = refusal("my.json", "{}");
     assert!(other.contains("`tracelens extension --init my.toml`"), "{other}");
     let python = Python { program: "/no/such/python".into(), ..Python::default() };

@@ -310,7 +310,7 @@ fn what_cannot_be_fused_is_told() {
     let all = FuseOptions::default();
     let ranks = FuseOptions { ranks: Members::from_ranges("1,5-6"), ..FuseOptions::default() };
     let said = error(&ranks, &recordings.output("out.json"));
-    assert!(said.contains("no recording has rank 5-6") && said.contains("rank 0-1"), "{said}");
+    assert!(said.contains("no recording has rank 5-6") && said.contains("choose from 0-1"), "{said}");
     let said = error(&all, &recordings.paths[1]);
     assert!(said.contains("is one of the recordings"), "{said}");
     let said = crate::said(&FuseOutput::new(&recordings.output("out.txt")).unwrap_err());

@@ -147,7 +147,7 @@ fn damaged_reports_are_errors_that_name_the_file() {
         (
             "r.json",
             r#"{"schema": "tracelens.answer/1.0", "tables": [{"name": "ops_all", "rows": []}]}"#,
-            "before its columns",
+            "precede its columns",
         ),
         (
             "r.json",
@@ -189,7 +189,7 @@ fn hostile_workbooks_are_errors() {
         (vec![("xl/workbook.xml", many_sheets(1_000_000))], "more than 1024 sheets"),
         (
             vec![(STRINGS, r#"<sst uniqueCount="99999999999999999999"><si><t>a</t></si></sst>"#.to_owned())],
-            "declares more texts",
+            "declares more strings",
         ),
         // Half a gibibyte, from half a megabyte of zip.
         (vec![("xl/media/bomb", "0".repeat((1 << 29) + 1))], "more than 536870912 bytes"),

@@ -390,13 +390,13 @@ fn names_that_stand_for_no_table_are_refused() {
         CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE up(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up)
         SELECT n AS start FROM up;";
     let error = refused(view);
-    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: it is a view"), "{error}");
+    assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: is a view"), "{error}");
     let error = refused(
         "DROP TABLE NVTX_EVENTS; PRAGMA writable_schema = ON;
         INSERT INTO sqlite_schema
         VALUES ('table', 'NVTX_EVENTS', 'NVTX_EVENTS', 0, 'CREATE VIRTUAL TABLE NVTX_EVENTS USING fts5(text)');",
     );
-    assert!(error.contains("reading NVTX_EVENTS: it is a virtual table"), "{error}");
+    assert!(error.contains("reading NVTX_EVENTS: is a virtual table"), "{error}");
     let error = refused("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId;");
     assert!(error.contains("reading CUPTI_ACTIVITY_KIND_KERNEL: has no column deviceId"), "{error}");
 }

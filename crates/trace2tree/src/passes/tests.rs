@@ -531,7 +531,7 @@ fn a_trace_recorded_without_frames_says_so() {
     let failures = insert_pseudo_operators(&mut timeline.tree());
     let [(pass, error)] = &failures[..] else { panic!("{failures:?}") };
     assert_eq!(pass, "MLA_Decode");
-    assert!(error.to_string().ends_with("and the trace was recorded without them"), "{error}");
+    assert!(error.to_string().ends_with("but the trace was recorded without them"), "{error}");
 }
 
 #[test]
