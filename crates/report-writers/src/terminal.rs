@@ -585,11 +585,7 @@ mod tests {
     #[test]
     fn parts_are_told_apart_without_colour() {
         let text = bar(&segments(), Style { width: 70, colored: false, unicode: false });
-        let expected = format!(
-            "{}{}\n# computation 91.4%  - idle 8.6%\n",
-            "#".repeat(64),
-            "-".repeat(6)
-        );
+        let expected = format!("{}{}\n# computation 91.4%  - idle 8.6%\n", "#".repeat(64), "-".repeat(6));
         assert_eq!(text, expected);
     }
 

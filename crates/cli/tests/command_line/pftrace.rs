@@ -104,7 +104,10 @@ fn nothing_is_read_or_written_where_events_cannot_be_copied() {
     for (arguments, instead) in [
         (&["split", "run.pftrace", "--steady", "-o", "out"][..], "export the recording to a .json file"),
         (&["critical-path", "run.pftrace", "--overlay", "path.json"], "export the recording to a .json file"),
-        (&["fuse", "run.pftrace", "-o", "job.json", "--tables", "kept"], "export the recording to a .json file"),
+        (
+            &["fuse", "run.pftrace", "-o", "job.json", "--tables", "kept"],
+            "export the recording to a .json file",
+        ),
         (&["split", "run.db", "--steady", "-o", "out"], "use tracelens report with"),
         (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
     ] {
