@@ -452,7 +452,7 @@ def test_reports_are_saved(trace: tl.Trace, tmp_path: Path) -> None:
         trace.save(tmp_path / name)
         assert (tmp_path / name).exists()
     assert json.loads((tmp_path / "r.json").read_text())["schema"] == "tracelens.answer/1.0"
-    with pytest.raises(tl.TraceError, match=".docx is no format"):
+    with pytest.raises(tl.TraceError, match=".docx is not a report format"):
         trace.save(tmp_path / "r.docx")
     try:
         trace.save(tmp_path / "r.docx")

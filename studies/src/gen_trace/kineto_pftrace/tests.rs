@@ -254,5 +254,5 @@ fn a_slice_that_does_not_finish_lasts_until_the_end() {
     let last = events.ids().map(|event| events.end(event)).max().expect("events");
     let wait = events.ids().find(|&event| trace.name(event) == "Stream Sync").expect("the wait");
     assert_eq!(events.end(wait), last);
-    assert!(trace.warnings()[0].to_string().contains("begin and do not end"), "{:?}", trace.warnings());
+    assert!(trace.warnings()[0].to_string().contains("without an end"), "{:?}", trace.warnings());
 }
