@@ -175,7 +175,7 @@ fn a_view_of_xprof_names_the_profile_beside_it() {
     let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb), not beside it"]);
     assert!(outcome.out.contains("busy 120.0 µs"), "{outcome:#?}");
     place.put("host.xplane.pb", "");
-    report().with_summary(&["host.xplane.pb, beside it, has more"]);
+    report().with_summary(&["the profile host.xplane.pb beside it has more"]);
 }
 
 #[test]
