@@ -109,7 +109,7 @@ fn nothing_is_read_or_written_where_events_cannot_be_copied() {
             "export the recording to a .json file",
         ),
         (&["split", "run.db", "--steady", "-o", "out"], "use tracelens report with"),
-        (&["critical-path", "run.db", "--overlay", "path.json"], "leave --overlay out"),
+        (&["critical-path", "run.db", "--overlay", "path.json"], "omit --overlay"),
     ] {
         let outcome = place.run(arguments).exits_with(2);
         let outcome = outcome.with_error(&["events can be copied from JSON traces only", instead]);

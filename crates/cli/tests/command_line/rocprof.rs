@@ -64,7 +64,7 @@ fn a_report_names_what_bounds_the_work_and_where_the_time_went() {
         "run_results.json.gz · 2 × AMD Instinct MI300X · process 4242 on node-7 · 234 kernel dispatches · 37 memory copies · 325 calls",
         "largest: GEMM, 52.0% of device time; each GPU idle 1.5% to 8.3% of its window, 4.9% on average",
         "GPU 0 window ",
-        "GPU 1 span ",
+        "GPU 1 window ",
         "exposed comm",
         "category calls kernel ms % ",
         "kernel calls kernel ms % ",
