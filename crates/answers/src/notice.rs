@@ -53,7 +53,7 @@ pub enum Notice {
     )]
     #[diagnostic(code("little-alike"), severity(Error))]
     LittleAlike {
-        /// Share of both runs' operators with a match in the other, in percent.
+        /// Percentage of operators that match one in the other run, over both runs.
         operators_percent: f64,
     },
     /// A run whose tree is compared has no device events.

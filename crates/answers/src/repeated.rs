@@ -1,4 +1,4 @@
-//! What a recording repeats, as it is held against another one.
+//! Repeated parts of a recording, for comparison with another one.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use trace2tree::TraceTree;
 
 use crate::numbers::counted;
 
-/// Groups of a level that are looked at, those with the most time.
+/// Groups of a level that are compared: those with the most time.
 const MOST_GROUPS: usize = 3;
 
-/// The parts that the program of a recording repeats, where it is sure that they are parts.
+/// The parts that the recorded program repeats, at levels that are sure.
 pub(crate) fn repeated(tree: &TraceTree, found: &MeasuredIterations) -> Vec<Repeated> {
     let trace = tree.trace();
     let mut parts = Vec::new();

@@ -57,7 +57,7 @@ pub(crate) fn check_destinations<'p>(
     Ok(())
 }
 
-/// Ends a Markdown file or a picture, in which nothing else may say whose it is.
+/// Marks Markdown files and pictures as written by this program.
 pub(crate) const OURS: &str = "<!-- tracelens -->\n";
 
 /// Refuses to replace files that this program did not write.
@@ -74,7 +74,7 @@ pub(crate) fn refuse_foreign<'p>(
     destinations.into_iter().find(foreign).map_or(Ok(()), |(_, path)| Err(foreign_file(path)))
 }
 
-/// The same of CSV files: those of ours have columns of a sheet of their name.
+/// Refuses to replace CSV files without any column of a sheet with their name.
 pub(crate) fn refuse_foreign_csv(directory: &Path, tables: &[Table]) -> Result<(), Failure> {
     let known = LazyCell::new(answers::known_sheets);
     let path = |table: &Table| directory.join(format!("{}.csv", table.name()));
@@ -95,7 +95,7 @@ pub(crate) fn refuse_foreign_csv(directory: &Path, tables: &[Table]) -> Result<(
     tables.iter().find(is_foreign).map_or(Ok(()), |table| Err(foreign_file(&path(table))))
 }
 
-/// Bytes of a CSV file that are looked through for the names of columns.
+/// Bytes of a CSV file searched for column names.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 fn foreign_file(path: &Path) -> Failure {
@@ -106,7 +106,7 @@ fn foreign_file(path: &Path) -> Failure {
     }
 }
 
-/// Whether the start or the end of a file has the name of the program.
+/// Whether the start or the end of a file contains the program's name.
 fn names_us(path: &Path) -> io::Result<bool> {
     const START: u64 = 4096;
     const END: u64 = 64;

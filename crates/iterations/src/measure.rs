@@ -62,7 +62,7 @@ impl MeasuredIterations {
         MeasuredIterations { detected, measured }
     }
 
-    /// Measures all levels by all device events of a trace. Their time is not told apart by what the device does.
+    /// Measures every level over all device events, without a breakdown by activity.
     #[must_use]
     pub fn of_all(tree: &TraceTree, detected: Iterations) -> Self {
         let work = LaunchedWork::new(tree);
