@@ -629,9 +629,10 @@ fn with_short_help(command: clap::Command) -> clap::Command {
     let is_example = |line: &&str| line.starts_with("  tracelens");
     let two: Vec<&str> = whole.lines().filter(is_example).take(2).collect();
     let all = format!("`tracelens {} --help` lists all options.", command.get_name());
+    let also = whole.find(SEE_ALSO).map_or(String::new(), |at| format!("\n\n{}", &whole[at..]));
     let short = match two[..] {
-        [] => all,
-        _ => format!("Examples:\n{}\n\n{all}", two.join("\n")),
+        [] => all + &also,
+        _ => format!("Examples:\n{}\n\n{all}{also}", two.join("\n")),
     };
     let command = command.mut_args(|arg| if is_shown(&arg) { arg } else { arg.hide_short_help(true) });
     command.after_help(short).after_long_help(whole)
@@ -686,6 +687,9 @@ fn listed<'n>(command: &clap::Command, names: impl Iterator<Item = &'n str>) -> 
     known.map(line).collect()
 }
 
+/// Begins the list of commands of two words in the help of the command that is their first word.
+const SEE_ALSO: &str = "See also:";
+
 /// Gives commands of two words their other spellings, and lists them in the help of the command that is their first word.
 fn with_two_words(mut command: clap::Command) -> clap::Command {
     let mut below: Vec<(&str, String)> = Vec::new();
@@ -703,7 +707,10 @@ fn with_two_words(mut command: clap::Command) -> clap::Command {
         }
     }
     for (first, lines) in below {
-        command = command.mut_subcommand(first, |command| command.before_help(format!("See also:\n{lines}")));
+        command = command.mut_subcommand(first, |command| {
+            let examples = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+            command.after_help(format!("{examples}{SEE_ALSO}\n{lines}"))
+        });
     }
     command
 }

@@ -110,6 +110,13 @@ impl<'a> Request<'a> {
 
     /// Makes, writes and prints the report.
     pub(crate) fn answer<E: Extras>(self, reporter: impl Reporter, extras: &E) -> Result<(), Failure> {
+        let is_json =
+            self.output.answer.is_json() || self.output.documents().any(|(format, _)| format == "json");
+        if let Some(option) = self.context.given.names(&["stamp", "no_hash", "full_paths"]).first()
+            && !is_json
+        {
+            return Err(Failure::Arguments(format!("{option} needs --json or a .json output")));
+        }
         let mut destinations = self.destinations();
         let mut unwritten = None;
         let is_forced = self.output.force || self.context.given.as_reference_tool;

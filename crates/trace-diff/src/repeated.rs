@@ -79,21 +79,19 @@ impl RepeatedPart {
     }
 }
 
-/// The parts that both runs of a comparison repeat, where their recordings are cut differently; with a suffix for its name.
+/// The sheet of repeated parts; `suffix` ends its name.
 pub(crate) fn repeated_sheet<'a, A>(
     suffix: &str,
     parts: impl Fn(&'a A) -> &'a [RepeatedPart] + Send + Sync + 'a,
 ) -> Sheet<'a, A> {
     let fields = [
-        Column::text("part", "What both runs repeat, by A's names.")
+        Column::text("part", "Repeated part, by A's names.")
             .field(|part: &&RepeatedPart| part.name.as_str().into()),
-        Column::count("count_a", "How often A's recording has it.")
-            .field(|part: &&RepeatedPart| part.counts[0].into()),
-        Column::count("count_b", "How often B's recording has it.")
-            .field(|part: &&RepeatedPart| part.counts[1].into()),
+        Column::count("count_a", "Occurrences in A.").field(|part: &&RepeatedPart| part.counts[0].into()),
+        Column::count("count_b", "Occurrences in B.").field(|part: &&RepeatedPart| part.counts[1].into()),
         Column::microseconds(
             "median_a_us",
-            "Median time of one on the device in A, in µs, waiting included.",
+            "Median device time of one occurrence in A, in µs, waiting included.",
         )
         .with_role(Role::Headline)
         .per("occurrence")
@@ -102,7 +100,7 @@ pub(crate) fn repeated_sheet<'a, A>(
             .with_role(Role::Headline)
             .per("occurrence")
             .field(|part: &&RepeatedPart| part.median_us[1].into()),
-        Column::microseconds("delta_us", "Median of B less median of A: above 0 what takes longer in B.")
+        Column::microseconds("delta_us", "Median in B minus median in A; above 0, B takes longer.")
             .with_role(Role::Headline)
             .per("occurrence")
             .judged(Verdict::LessIsBetter)
@@ -110,13 +108,13 @@ pub(crate) fn repeated_sheet<'a, A>(
         Column::new(
             "likeness",
             ColumnKind::Number(Unit::One),
-            "How much of what one calls both call, 0 to 1: shared calls over all calls.",
+            "Similarity of their calls, 0 to 1: shared calls / all calls.",
         )
         .field(|part: &&RepeatedPart| part.likeness.into()),
     ];
     Sheet::with_context(
         format!("{}{suffix}", names::REPEATED_PARTS),
-        "What both runs repeat, such as the layers of a model, with the time of one, where the recordings are cut differently.",
+        "Parts that both runs repeat, such as model layers, with the time of one; for recordings that cover different amounts of work.",
         fields,
         move |analysis: &'a A| {
             let rows: Vec<&RepeatedPart> = parts(analysis).iter().collect();

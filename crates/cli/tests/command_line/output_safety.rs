@@ -243,6 +243,9 @@ fn the_ending_of_a_file_says_what_is_written() {
 
     let refused = place.run("report trace.json.gz -o out/r.pdf").exits_with(2);
     assert!(refused.err.contains("ends in .pdf; expected .xlsx, .json, .html, .md"), "{refused:#?}");
+    // What is about JSON needs some.
+    let refused = place.run("report trace.json.gz -o out/r.xlsx --stamp").exits_with(2);
+    assert!(refused.err.contains("--stamp needs --json or a .json output"), "{refused:#?}");
     // The same again replaces what it wrote.
     place.run(&arguments).exits_with(0);
 }
