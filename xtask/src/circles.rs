@@ -322,7 +322,7 @@ pub(crate) fn is_cfg_test(attribute: TokenStream) -> bool {
 }
 
 /// How many tokens an item, or within other code a statement, a field or an arm, has.
-fn length(tokens: &[TokenTree], within: bool) -> usize {
+pub(crate) fn length(tokens: &[TokenTree], within: bool) -> usize {
     let has_value = |(at, token): (usize, &TokenTree)| match token {
         TokenTree::Ident(word) if word == "const" || word == "static" => {
             !tokens.get(at + 1).is_some_and(|next| is_word(next, "fn") || is_word(next, "unsafe"))

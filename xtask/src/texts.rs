@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-use crate::circles::{is_cfg_test, is_punct};
+use crate::circles::{is_cfg_test, is_punct, length};
 use crate::{ChoreResult, Outcome};
 
 /// The list.
@@ -179,7 +179,7 @@ impl Reader {
                     at += 1;
                     if is_cfg_test(attribute.stream()) {
                         comment.clear();
-                        at += length(&tokens[at..]);
+                        at += length(&tokens[at..], true);
                         continue;
                     }
                     within = within.or_else(|| derived(attribute));
@@ -287,15 +287,6 @@ fn quoted(code: &str, quote: char) -> (&str, &str) {
         last = character;
     }
     (code, "")
-}
-
-/// How many tokens the item has that begins here.
-fn length(tokens: &[TokenTree]) -> usize {
-    let ends = |token: &TokenTree| match token {
-        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-        token => is_punct(token, ';') || is_punct(token, ','),
-    };
-    tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1)
 }
 
 /// What the comments of an item are that has these derives.
