@@ -48,9 +48,8 @@ pub(crate) struct Request<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Lines of a first page; of a terminal on which its lines break more often, so many more.
+/// Lines of a first page.
 const FIRST_PAGE: usize = 40;
-const MORE_OF_NARROW: usize = 10;
 
 /// What only one kind of report writes and prints.
 pub(crate) trait Extras {
@@ -159,18 +158,19 @@ impl<'a> Request<'a> {
             let (above, below): (Vec<Say>, Vec<Say>) = inside.into_iter().partition(is_caveat);
             let caveats: String = warnings(&above, prose).concat();
             let below = warnings(&below, prose);
-            let page = FIRST_PAGE + if style.width < WIDEST { MORE_OF_NARROW } else { 0 };
             let detail = match self.output.verbose || E::CAVEATS_ABOVE {
                 true => Detail::All,
                 // With room for a blank line, the first warning, how many more there are, and what was written.
                 false => {
                     let first = below.first().map_or(0, |warning| warning.lines().count() + 1);
-                    Detail::FirstPage { lines: page.saturating_sub(1 + first + written.len()) }
+                    Detail::FirstPage { lines: FIRST_PAGE.saturating_sub(1 + first + written.len()) }
                 }
             };
             let text = extras.text(&report, &caveats, detail, style);
             let left = match detail {
-                Detail::FirstPage { .. } => page.saturating_sub(text.lines().count() + written.len() + 2),
+                Detail::FirstPage { .. } => {
+                    FIRST_PAGE.saturating_sub(text.lines().count() + written.len() + 2)
+                }
                 Detail::All => usize::MAX,
             };
             console::print(text + &texts(&below, &written, left))?;
