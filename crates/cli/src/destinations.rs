@@ -86,7 +86,7 @@ pub(crate) fn refuse_foreign_csv(directory: &Path, tables: &[Table]) -> Result<(
         // Reports of several kinds of recordings have sheets of one name.
         let of_another = || {
             let sheets = known.iter().filter(|sheet| sheet.name == table.name());
-            sheets.flat_map(|sheet| &sheet.columns).any(|column| has(&column.name))
+            sheets.flat_map(|sheet| &sheet.columns).any(|column| has(column.name))
         };
         read.is_ok_and(|bytes| bytes > 1)
             && !table.columns().iter().any(|column| has(column.name()))
