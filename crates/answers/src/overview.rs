@@ -1,6 +1,7 @@
 //! The first sheet of every report: what was recorded, what the figures say, and how far they go.
 
-use sheets::{Column, ColumnKind, Role, Sheet, Unit};
+use advise::{Advice, Finding};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Role, Sheet, Unit};
 
 use crate::diagnostic::in_one_line;
 use crate::notice::Notice;
@@ -15,6 +16,7 @@ pub(crate) const NAME_BESIDE_ANOTHER: &str = "summary";
 /// What the sheet is made from.
 pub(crate) struct Overview<'a> {
     pub(crate) summary: &'a Summary,
+    pub(crate) advice: Option<&'a Advice>,
     pub(crate) notices: &'a [Notice],
     /// The options of the report, as who asked for it wrote them.
     pub(crate) options: &'a [String],
@@ -26,40 +28,54 @@ struct Fact {
     item: String,
     value: String,
     figure: Option<(f64, &'static str)>,
+    /// Empty where the fact is not one of a device.
+    device: String,
 }
+
+/// Parts of the window of a device: its bar.
+const PARTS: [&str; 5] = ["computation", "exposed communication", "exposed copies", "idle", "not recorded"];
+const ITEM: &str = "item";
+const FIGURE: &str = "figure";
+const DEVICE: &str = "device";
 
 pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
     let fields = [
         Column::text(
             "topic",
-            "Kind of row: recording, program, time (per device), finding, coverage, roofline, options, left out, warnings or report.",
+            "Kind of row: recording, finding, time (per device), fix first, program, coverage, roofline, options, left out, warnings or report.",
         )
         .field(|fact: &Fact| fact.topic.into()),
-        Column::text("item", "Name of the value.").field(|fact: &Fact| fact.item.as_str().into()),
+        Column::text(ITEM, "Name of the value.").field(|fact: &Fact| fact.item.as_str().into()),
         Column::text("value", "Value as text, times in a readable unit.")
             .field(|fact: &Fact| fact.value.as_str().into()),
-        Column::new("figure", ColumnKind::Number(Unit::One), "Value as a number, if it is one.")
+        Column::new(FIGURE, ColumnKind::Number(Unit::One), "Value as a number, if it is one.")
             .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
         Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
+        Column::text(DEVICE, "Device that the value is of, if it is one of a device.")
+            .with_role(Role::Detail)
+            .field(|fact: &Fact| Some(fact.device.as_str()).filter(|device| !device.is_empty()).into()),
     ];
+    let bar = ChartShape::Stacked { parts: &PARTS, per: Some(DEVICE) };
     Sheet::new(
         name,
         "What was recorded, where the time went, how much of it the figures cover, and every warning: read this sheet first.",
         fields,
         facts,
     )
+    .with_chart(Chart::new("Where the time goes", ITEM, FIGURE, "share of the window (%)", bar))
 }
 
 fn facts(overview: &Overview<'_>) -> Vec<Fact> {
-    let Overview { summary, notices, options } = overview;
+    let Overview { summary, advice, notices, options } = overview;
     let head = summary.head.iter().enumerate();
     let head = head.map(|(at, line)| text("recording", if at == 0 { "file" } else { "recorded" }, line));
     let mut facts: Vec<Fact> = head.collect();
-    facts.extend(summary.recorder.iter().map(|(item, value)| text("recording", item, value)));
     facts.extend(summary.statements.iter().map(|line| text("finding", "conclusion", line)));
-    facts.extend(summary.program.iter().map(|line| text("program", "activity", line)));
     times(summary, &mut facts);
+    facts.extend(advice.iter().flat_map(|advice| &advice.findings).take(MOST_FINDINGS).map(finding));
+    facts.extend(summary.program.iter().map(|line| text("program", "activity", line)));
     coverage(summary, &mut facts);
+    facts.extend(summary.recorder.iter().map(|(item, value)| text("recording", item, value)));
     facts.extend(options.iter().map(|option| text("options", "given", option)));
     facts.extend(
         summary
@@ -75,32 +91,52 @@ fn facts(overview: &Overview<'_>) -> Vec<Fact> {
     facts
 }
 
+/// Findings in the sheet; all are in the sheet `advice`.
+const MOST_FINDINGS: usize = 5;
+
+/// A finding, its amount as the figure.
+fn finding(finding: &Finding) -> Fact {
+    let place = Some(&finding.subject).filter(|subject| !subject.is_empty());
+    let gain = finding.gain.map(|gain| format!("up to {} recoverable", duration(gain.high_us)));
+    let remedy = Some(&finding.remedy).filter(|remedy| !remedy.is_empty());
+    let parts = [place.cloned(), gain, remedy.cloned()];
+    Fact {
+        topic: "fix first",
+        item: format!("{}. {}", finding.rank, finding.what),
+        value: parts.into_iter().flatten().collect::<Vec<_>>().join("; "),
+        figure: finding.amount_us.map(|us| (us, "µs")),
+        device: String::new(),
+    }
+}
+
 fn text(topic: &'static str, item: &str, value: &str) -> Fact {
-    Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None }
+    Fact { topic, item: item.to_owned(), value: value.to_owned(), figure: None, device: String::new() }
 }
 
 fn times(summary: &Summary, facts: &mut Vec<Fact>) {
     for timeline in &summary.timelines {
-        let mut time = |item: &str, us: f64| {
-            let item = format!("{}: {item}", timeline.device);
-            facts.push(Fact { topic: "time", item, value: duration(us), figure: Some((us, "µs")) });
-        };
-        time(&format!("window, {}", timeline.window_bounds()), timeline.total_us);
-        time("busy", timeline.busy_us);
-        time("idle", timeline.idle_us);
-        let breakdown = &timeline.breakdown;
-        for (item, part) in [
-            ("computation", breakdown.computation),
-            ("exposed communication", breakdown.exposed_communication),
-            ("exposed copies", breakdown.exposed_memcpy),
-            ("idle", breakdown.idle),
-            ("not recorded", breakdown.unrecorded),
+        let mut add = |fact: Fact| facts.push(Fact { device: timeline.device.clone(), ..fact });
+        for (item, us) in [
+            (format!("window, {}", timeline.window_bounds()), timeline.total_us),
+            ("busy time".to_owned(), timeline.busy_us),
+            ("idle time".to_owned(), timeline.idle_us),
         ] {
+            add(Fact { figure: Some((us, "µs")), ..text("time", &item, &duration(us)) });
+        }
+        let breakdown = &timeline.breakdown;
+        let times = [
+            breakdown.computation,
+            breakdown.exposed_communication,
+            breakdown.exposed_memcpy,
+            breakdown.idle,
+            breakdown.unrecorded,
+        ];
+        for (item, part) in PARTS.into_iter().zip(times) {
             if item == "not recorded" && part == 0 {
                 continue;
             }
-            let item = format!("{}: {item}, share of the window", timeline.device);
-            facts.push(percent("time", item, breakdown.percent_of_total(part)));
+            let share = percent("time", item.to_owned(), breakdown.percent_of_total(part));
+            add(Fact { figure: share.figure.map(|(share, _)| (share, "% of the window")), ..share });
         }
     }
 }
@@ -122,7 +158,7 @@ fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
     const NAMED: usize = 5;
     for (operator, lost) in coverage.losses.iter().take(NAMED) {
         let item = format!("time beyond the roofline: {operator}");
-        facts.push(Fact { topic: "roofline", item, value: duration(*lost), figure: Some((*lost, "µs")) });
+        facts.push(Fact { figure: Some((*lost, "µs")), ..text("roofline", &item, &duration(*lost)) });
     }
     for (operator, share) in coverage.unknown.iter().take(NAMED) {
         let item = format!("without FLOPs and bytes: {operator}, share of device time");
@@ -131,7 +167,7 @@ fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
 }
 
 fn percent(topic: &'static str, item: String, share: f64) -> Fact {
-    Fact { topic, item, value: format!("{}%", decimal(share, 1)), figure: Some((share, "%")) }
+    Fact { figure: Some((share, "%")), ..text(topic, &item, &format!("{}%", decimal(share, 1))) }
 }
 
 #[cfg(test)]
@@ -169,7 +205,7 @@ mod tests {
             ..Summary::default()
         };
         let (notices, options) = ([Notice::NoOperators], ["--topk_ops 3".to_owned()]);
-        let overview = Overview { summary: &summary, notices: &notices, options: &options };
+        let overview = Overview { summary: &summary, advice: None, notices: &notices, options: &options };
         let table = sheet(NAME).table(&overview).unwrap().unwrap();
         let rows: Vec<String> = (0..table.height())
             .map(|row| {
@@ -178,16 +214,16 @@ mod tests {
             })
             .collect();
         for expected in [
-            "recording | file | trace.json |  | ",
-            "recording | recorded | NVIDIA H200 |  | ",
-            "recording | CUDA runtime | 12.4 |  | ",
-            "time | GPU: busy | 700.0 µs | 700.0 | µs",
-            "time | GPU: idle, share of the window | 30.0% | 30.0 | %",
-            "coverage | FLOPs and bytes known, share of device time | 80.0% | 80.0 | %",
-            "coverage | communication, share of device time | 20.0% | 20.0 | %",
-            "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs",
-            "options | given | --topk_ops 3 |  | ",
-            "left out | roofline, coverage | No shapes (R3). Record them. |  | ",
+            "recording | file | trace.json |  |  | ",
+            "recording | recorded | NVIDIA H200 |  |  | ",
+            "recording | CUDA runtime | 12.4 |  |  | ",
+            "time | busy time | 700.0 µs | 700.0 | µs | GPU",
+            "time | idle | 30.0% | 30.0 | % of the window | GPU",
+            "coverage | FLOPs and bytes known, share of device time | 80.0% | 80.0 | % | ",
+            "coverage | communication, share of device time | 20.0% | 20.0 | % | ",
+            "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs | ",
+            "options | given | --topk_ops 3 |  |  | ",
+            "left out | roofline, coverage | No shapes (R3). Record them. |  |  | ",
         ] {
             assert!(rows.iter().any(|row| row == expected), "{expected}: {rows:#?}");
         }

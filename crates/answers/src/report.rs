@@ -106,7 +106,12 @@ impl Report {
         if names == SheetNames::Current {
             return Ok(self);
         }
-        let overview = Overview { summary: &self.summary, notices: &self.notices, options: &run.options };
+        let overview = Overview {
+            summary: &self.summary,
+            advice: self.advice.as_ref(),
+            notices: &self.notices,
+            options: &run.options,
+        };
         let is_there = self.tables.tables().iter().any(|table| table.name() == overview::NAME);
         let name = if is_there { overview::NAME_BESIDE_ANOTHER } else { overview::NAME };
         if let Some(table) = overview::sheet(name).table(&overview)? {

@@ -222,7 +222,7 @@ const fn unit_symbol(unit: Unit) -> &'static str {
 
 /// By the role of a column and the words of its name: what no word says is `none`. The figure of one of what a row stands
 /// for, and what holds that of other rows, are no sums.
-fn aggregate_of(column: &TableColumn) -> &'static str {
+pub(crate) fn aggregate_of(column: &TableColumn) -> &'static str {
     let has_word = |word: &str| column.name().split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
     let is_shared = column.overlaps() || has_word("subtree");
     let is_additive = column.per().is_none()

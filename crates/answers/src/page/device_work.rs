@@ -1,4 +1,4 @@
-//! Device events of any recorder: the bars, trees and timeline of a page.
+//! Device events of any recorder, and what the threads that launched them did: the bars, trees and timeline of a page.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use gpu_timeline::{
 use hashbrown::HashMap;
 use iterations::{MeasuredIterations, Part};
 use report_writers::page::{
-    EventKind, Icicle, IcicleBuilder, Lane, LaneEvent, LaneKind, StackedBar, StackedBars, Timeline,
-    TimelineMark,
+    Counter, EventKind, Icicle, IcicleBuilder, Lane, LaneEvent, LaneKind, Launch, StackedBar, StackedBars,
+    Timeline, TimelineMark,
 };
 use trace_ingest::TimeUnit;
 
@@ -18,8 +18,14 @@ pub(super) const COMMUNICATION: &str = "exposed communication";
 pub(super) const COPIES: &str = "exposed copies";
 pub(super) const IDLE: &str = "idle";
 pub(super) const NOT_RECORDED: &str = "not recorded";
+pub(super) const HOST_OPERATOR: &str = "operator";
+pub(super) const HOST_CALL: &str = "runtime call";
+pub(super) const HOST_RANGE: &str = "range or module";
 pub(super) const EXPOSED: &str = "Every moment counts once: as computation if any runs, else as \
                                   communication, else as copies, else as idle.";
+
+/// The counter of work that the host is ahead of the devices.
+const QUEUE: &str = "launched, not begun";
 
 /// Without a device or a stream.
 const NONE: i64 = -1;
@@ -74,6 +80,25 @@ pub(super) struct WorkEvent {
     pub(super) counts: bool,
     /// The step that launched it.
     pub(super) part: Option<Part>,
+    /// The thread that launched it, among the host threads.
+    pub(super) host: Option<u32>,
+}
+
+/// A thread that launched device work.
+pub(super) struct HostThread {
+    pub(super) name: String,
+    pub(super) events: Vec<HostEvent>,
+}
+
+/// What a thread did, in the recording's unit of time.
+#[derive(Clone, Copy)]
+pub(super) struct HostEvent {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    /// Number among the names.
+    pub(super) name: u32,
+    /// [`HOST_OPERATOR`], [`HOST_CALL`] or [`HOST_RANGE`].
+    pub(super) kind: &'static str,
 }
 
 /// A kind of idle time.
@@ -95,8 +120,8 @@ pub(super) const IDLE_KINDS: [IdleKind; 12] = [
     idle("idle: data loader", "data loader", "late launch: the host waited for its data loader"),
     idle("idle: synchronization", "synchronization", "late launch: the host waited for the device"),
     idle("idle: blocking copy", "blocking copy", "late launch: the host waited for a copy"),
-    idle("idle: between kernels", "between kernels", "between kernels: launched in time, a short wait"),
-    idle("idle: launched in time", "launched in time", "launched in time, a long wait"),
+    idle("idle: between kernels", "between kernels", "between kernels: already launched, a short wait"),
+    idle("idle: already launched", "already launched", "already launched, a long wait"),
     idle("idle: unknown launch", "unknown launch", "the launch of the next event is not recorded"),
     idle("not recorded", "not recorded", "not recorded: the device may have been busy"),
     idle("idle: allocation", "allocation", "late launch: the host allocated or freed memory"),
@@ -139,6 +164,9 @@ pub(super) struct DeviceWork {
     places: Vec<Place>,
     numbers_of_places: HashMap<Place, u32>,
     pub(super) events: Vec<WorkEvent>,
+    pub(super) hosts: Vec<HostThread>,
+    /// Values that the recorder sampled: name, times and values.
+    pub(super) counters: BTreeMap<String, Vec<(i64, f64)>>,
     /// Idle gaps: the device (the smallest number where several count as one), and the wait, whose event is the number
     /// of its name.
     pub(super) idle: Vec<(i64, Wait<u32>)>,
@@ -168,6 +196,8 @@ impl DeviceWork {
             places: Vec::new(),
             numbers_of_places: HashMap::new(),
             events: Vec::new(),
+            hosts: Vec::new(),
+            counters: BTreeMap::new(),
             idle: Vec::new(),
             unrecorded: IntervalSet::default(),
             lanes: BTreeMap::new(),
@@ -354,7 +384,9 @@ impl DeviceWork {
 
     /// The events over time, with the steps above.
     pub(super) fn timeline(&self, iterations: Option<&MeasuredIterations>) -> Option<Timeline> {
-        let origin = self.events.iter().map(|event| event.event.span.start).min()?;
+        let first = self.events.iter().min_by_key(|event| event.event.span.start)?.event;
+        let origin = first.launch.map_or(first.span.start, |launch| launch.min(first.span.start));
+        let end = self.events.iter().map(|event| event.event.span.end).max()?;
         let categories = self.categories();
         let place_of: HashMap<u32, usize> =
             categories.iter().enumerate().map(|(place, &category)| (category, place)).collect();
@@ -370,10 +402,14 @@ impl DeviceWork {
                 });
                 kinds.len() - 1
             });
-            let span = event.event.span;
-            let start_ns = self.ns(span.start - origin);
-            let duration_ns = self.ns(span.end - origin) - start_ns;
-            lanes.entry(lane(&event.event)).or_default().push(LaneEvent { start_ns, duration_ns, kind });
+            let launched = event.host.zip(event.event.launch.filter(|&launch| launch >= origin));
+            let launch =
+                launched.map(|(host, at)| Launch { host: host as usize, start_ns: self.ns(at - origin) });
+            let lane_event = LaneEvent {
+                launch,
+                ..self.lane_event(event.event.span.start, event.event.span.end, origin, kind)
+            };
+            lanes.entry(lane(&event.event)).or_default().push(lane_event);
         }
         let mut categories: Vec<String> =
             categories.iter().map(|&category| self.names.text(category).to_owned()).collect();
@@ -394,7 +430,69 @@ impl DeviceWork {
             let name = self.lanes.get(&key).cloned().unwrap_or_default();
             (key, Lane { name, kind: LaneKind::Work, events })
         }));
-        Some(Timeline { categories, kinds, lanes: by_key.into_values().collect(), marks })
+        let hosts = self.host_lanes([origin, end], &mut categories, &mut kinds);
+        let lanes = by_key.into_values().chain(hosts).collect();
+        Some(Timeline { categories, kinds, lanes, marks, counters: self.counters([origin, end]) })
+    }
+
+    fn lane_event(&self, start: i64, end: i64, origin: i64, kind: usize) -> LaneEvent {
+        let start_ns = self.ns(start - origin);
+        LaneEvent { start_ns, duration_ns: self.ns(end - origin) - start_ns, kind, launch: None }
+    }
+
+    /// What the host threads did within a window.
+    fn host_lanes(
+        &self,
+        [from, to]: [i64; 2],
+        categories: &mut Vec<String>,
+        kinds: &mut Vec<EventKind>,
+    ) -> Vec<Lane> {
+        let mut numbers: HashMap<(u32, &str), usize> = HashMap::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut lane = |host: &HostThread| {
+            let mut events = Vec::new();
+            for event in host.events.iter().filter(|event| event.start < to && event.end > from) {
+                let kind = *numbers.entry((event.name, event.kind)).or_insert_with(|| {
+                    let category = *places.entry(event.kind).or_insert_with(|| {
+                        categories.push(event.kind.to_owned());
+                        categories.len() - 1
+                    });
+                    let name = self.names.text(event.name).to_owned();
+                    kinds.push(EventKind { name, category, place: String::new() });
+                    kinds.len() - 1
+                });
+                events.push(self.lane_event(event.start.max(from), event.end.min(to), from, kind));
+            }
+            Lane { name: host.name.clone(), kind: LaneKind::Host, events }
+        };
+        self.hosts.iter().map(&mut lane).collect()
+    }
+
+    /// How much work is launched and has not begun, and what the recorder sampled, within a window.
+    fn counters(&self, [from, to]: [i64; 2]) -> Vec<Counter> {
+        let mut changes: Vec<(i64, f64)> = Vec::new();
+        for event in &self.events {
+            if let Some(launch) = event.event.launch.filter(|&launch| launch < event.event.span.start) {
+                changes.extend([(launch.max(from), 1.0), (event.event.span.start, -1.0)]);
+            }
+        }
+        changes.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let mut queued = 0.0;
+        for (_, value) in &mut changes {
+            queued += *value;
+            *value = queued;
+        }
+        let queue = (!changes.is_empty()).then_some((QUEUE.to_owned(), changes));
+        let sampled = self.counters.iter().map(|(name, values)| (name.clone(), values.clone()));
+        let counter = |(name, values): (String, Vec<(i64, f64)>)| {
+            // What stands at the start of the window was sampled before it.
+            let before = values.iter().filter(|&&(time, _)| time < from).max_by_key(|&&(time, _)| time);
+            let at_start = before.map(|&(_, value)| (from, value));
+            let inside = values.iter().filter(|&&(time, _)| (from..=to).contains(&time)).copied();
+            let in_ns = |(time, value)| (self.ns(time - from), value);
+            Counter::new(name, at_start.into_iter().chain(inside).map(in_ns).collect(), self.ns(to - from))
+        };
+        queue.into_iter().chain(sampled).map(counter).collect()
     }
 
     /// The idle times of each device as a lane, with the causes among the categories and kinds.
@@ -422,8 +520,6 @@ impl DeviceWork {
                 });
                 kinds.len() - 1
             });
-            let start_ns = self.ns(span.start - origin);
-            let duration_ns = self.ns(span.end - origin) - start_ns;
             let lane = lanes.entry((device, i64::MIN)).or_insert_with(|| {
                 let device = self.devices.get(&device).map(|name| format!("{name} "));
                 Lane {
@@ -432,7 +528,7 @@ impl DeviceWork {
                     events: Vec::new(),
                 }
             });
-            lane.events.push(LaneEvent { start_ns, duration_ns, kind });
+            lane.events.push(self.lane_event(span.start, span.end, origin, kind));
         }
         lanes
     }
@@ -467,6 +563,7 @@ mod tests {
                 bar: 0,
                 counts: true,
                 part: None,
+                host: None,
             });
         }
         work.devices.insert(0, "GPU".into());
@@ -526,7 +623,7 @@ mod tests {
         let timeline = work.timeline(None).unwrap();
         let idle = &timeline.lanes[0];
         assert_eq!((idle.name.as_str(), idle.kind), ("GPU idle", LaneKind::Idle));
-        let &[LaneEvent { start_ns, duration_ns, kind }] = idle.events.as_slice() else {
+        let &[LaneEvent { start_ns, duration_ns, kind, launch: None }] = idle.events.as_slice() else {
             panic!("{:?}", idle.events)
         };
         // As long as the idle part of the bar.

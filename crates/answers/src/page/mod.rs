@@ -121,7 +121,7 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
     let mut figures = Vec::new();
     if let Some(timeline) = summary.timelines.first() {
         let Timeline { breakdown, device, .. } = timeline;
-        let percent = |part: i64| format!("{} %", decimal(breakdown.percent_of_total(part), 1));
+        let percent = |part: i64| format!("{}%", decimal(breakdown.percent_of_total(part), 1));
         let note = format!("{device}, {}", timeline.window_bounds());
         figures.push(figure("window", duration(timeline.total_us), &note));
         figures.push(figure("busy", percent(breakdown.busy), &duration(timeline.busy_us)));
@@ -144,10 +144,10 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
         && let Some(near) = coverage.near_percent.filter(|_| summary.tells_rooflines())
     {
         let note = format!(
-            "of the time with a roofline; performance models cover {} %",
+            "of the time with a roofline; performance models cover {}%",
             decimal(coverage.modelled_percent, 1)
         );
-        figures.push(figure("above half of the roofline", format!("{} %", decimal(near, 1)), &note));
+        figures.push(figure("above half of the roofline", format!("{}%", decimal(near, 1)), &note));
     }
     figures
 }

@@ -1,6 +1,7 @@
 //! Device work by recorder.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::{Activity, DeviceEvent, Wait};
 use hashbrown::HashMap;
@@ -10,14 +11,19 @@ use operator_sheets::Iterated;
 use perf_models::Category;
 use report_writers::page::{Page, PageFigure, StackedBar, StackedBars};
 use rocprof_perf::{RocprofAnalysis, agent_timelines};
-use trace_ingest::rocprof::{AgentKind, Domain, Profile};
-use trace_ingest::{Category as EventCategory, EventId, TimeUnit};
+use trace_ingest::rocprof::{AgentKind, Call, Domain, Profile};
+use trace_ingest::{Category as EventCategory, EventId, TimeUnit, Trace, Track, TrackId};
 use trace2tree::{module_class, module_name};
 use tree_perf::Analysis;
 use xla_perf::JaxAnalysis;
 
-use super::device_work::{DeviceWork, Names, WorkEvent, lane};
+use super::device_work::{
+    DeviceWork, HOST_CALL, HOST_OPERATOR, HOST_RANGE, HostEvent, HostThread, Names, WorkEvent, lane,
+};
 use crate::numbers::{counted, duration, grouped};
+
+/// Threads of the host that a page has: those that launched most.
+const MOST_THREADS: usize = 16;
 
 fn show(work: &DeviceWork, iterated: &impl Iterated, page: &mut Page) {
     let iterations = iterated.iterations();
@@ -38,6 +44,8 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
     let steps = Iterated::iterations(analysis).and_then(|iterations| iterations.steps());
     let division = steps.map(|(level, _)| Division::new(tree, &level.iterations));
     let mut places: HashMap<Option<EventId>, u32> = HashMap::new();
+    let launches = analysis.device_events().filter_map(|event| tree.recorded_launch(event));
+    let hosts = host_threads(trace, launches, |event| tree.is_module(event), &mut work);
     let device = trace.facts().kind_of_devices();
     for (event, activity) in analysis.activities() {
         let head = tree.operator(event).or_else(|| tree.launch(event));
@@ -72,8 +80,12 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
             bar: 0,
             counts: analysis.options().include_unlinked_kernels || tree.contains(event),
             part,
+            host: tree
+                .recorded_launch(event)
+                .and_then(|launch| hosts.get(&trace.events().track(launch)).copied()),
         });
     }
+    sampled(trace, &mut work);
     work.devices.insert(0, device);
     work.unrecorded = analysis.unrecorded().clone();
     for Wait { span, event, cause, .. } in analysis.idle_stretches(|_| true).0 {
@@ -82,6 +94,60 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
         work.idle.push((i64::MIN, Wait { span, event, cause, waited_for: None }));
     }
     show(&work, analysis, page);
+}
+
+/// Adds the threads that made these launches, those that launched most first, with what they did. Their tracks have their
+/// places.
+fn host_threads(
+    trace: &Trace,
+    launches: impl Iterator<Item = EventId>,
+    is_module: impl Fn(EventId) -> bool,
+    work: &mut DeviceWork,
+) -> HashMap<TrackId, u32> {
+    let events = trace.events();
+    let mut counts: BTreeMap<TrackId, usize> = BTreeMap::new();
+    launches.for_each(|launch| *counts.entry(events.track(launch)).or_default() += 1);
+    let mut tracks: Vec<TrackId> = counts.keys().copied().collect();
+    tracks.sort_by_key(|track| Reverse(counts[track]));
+    tracks.truncate(MOST_THREADS);
+    let processes: BTreeSet<_> = tracks.iter().map(|&track| trace.tracks().get(track).pid).collect();
+    for &track in &tracks {
+        let Track { pid, tid } = trace.tracks().get(track);
+        let id = |id| trace.row_text(id).unwrap_or_default();
+        let thread = trace.thread_name(track).filter(|name| !name.is_empty());
+        let thread = thread.map_or_else(|| format!("thread {}", id(tid)), ToOwned::to_owned);
+        let name = if processes.len() > 1 { format!("{thread}, process {}", id(pid)) } else { thread };
+        work.hosts.push(HostThread { name, events: Vec::new() });
+    }
+    let numbers: HashMap<TrackId, u32> = tracks.into_iter().zip(0..).collect();
+    for event in events.ids() {
+        let Some(&number) = numbers.get(&events.track(event)) else { continue };
+        let kind = match events.category(event) {
+            EventCategory::CPU_OP => HOST_OPERATOR,
+            EventCategory::USER_ANNOTATION => HOST_RANGE,
+            EventCategory::PYTHON_FUNCTION if is_module(event) => HOST_RANGE,
+            category if category.is_launch_api() => HOST_CALL,
+            _ => continue,
+        };
+        let name = work.names.number(trace.name(event));
+        let (start, end) = (events.start(event), events.end(event));
+        work.hosts[number as usize].events.push(HostEvent { start, end, name, kind });
+    }
+    numbers
+}
+
+/// Adds what the recorder sampled, and the memory that the allocator of each device had given out.
+fn sampled(trace: &Trace, work: &mut DeviceWork) {
+    for sample in trace.counters() {
+        let name = trace.text(sample.counter).to_owned();
+        work.counters.entry(name).or_default().push((sample.time, sample.value));
+    }
+    for (device, allocations) in trace.allocations().into_iter().filter(|(device, _)| !device.is_cpu()) {
+        let allocated = allocations.iter().filter_map(|(event, memory)| {
+            Some((trace.events().start(*event), memory.allocated? as f64 / f64::from(1 << 20)))
+        });
+        work.counters.insert(format!("{device} memory, MiB"), allocated.collect());
+    }
 }
 
 /// The modules around an operator or call, and the outermost and innermost operator in these.
@@ -112,6 +178,8 @@ pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
         work.devices.insert(number as i64, name.to_owned());
     }
     let mut places: HashMap<usize, u32> = HashMap::new();
+    let launches = analysis.device_events().iter().filter_map(|event| event.launch);
+    let hosts = host_threads(trace, launches, |_| false, &mut work);
     for event in analysis.device_events() {
         let Some(operator) = analysis.operators().get(event.operator) else { continue };
         let kernel = trace.name(event.event);
@@ -138,6 +206,7 @@ pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
             bar: device,
             counts: true,
             part: event.part,
+            host: event.launch.and_then(|launch| hosts.get(&trace.events().track(launch)).copied()),
         });
     }
     work.find_idle_by_launches();
@@ -150,16 +219,22 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
     let mut work = DeviceWork::new(TimeUnit::Nanoseconds);
     let place = work.place(Vec::new());
     // Of several calls with one number the innermost launches: that which began last.
-    let mut launches: HashMap<(u32, u64), i64> = HashMap::new();
+    let mut launches: HashMap<(u32, u64), &Call> = HashMap::new();
     for call in profile.calls.iter().filter(|call| call.domain == Domain::Hip) {
         let Some(correlation) = call.correlation else { continue };
-        let start = launches.entry((call.process, correlation)).or_insert(call.start.0);
-        *start = (*start).max(call.start.0);
+        let innermost = launches.entry((call.process, correlation)).or_insert(call);
+        if call.start >= innermost.start {
+            *innermost = call;
+        }
     }
     // The number 0 says that there is none.
     let launch = |process: u32, correlation: Option<u64>| {
         launches.get(&(process, correlation.filter(|&correlation| correlation != 0)?)).copied()
     };
+    let launched = analysis.dispatches().map(|dispatch| launch(dispatch.process, dispatch.correlation));
+    let copied = analysis.copies().map(|copy| launch(copy.process, copy.correlation));
+    let hosts = threads_of_calls(profile, launched.chain(copied).flatten(), &mut work);
+    let host = |launch: Option<&Call>| hosts.get(&launch.map(|call| (call.process, call.thread))?).copied();
     for dispatch in analysis.dispatches() {
         let device = device(profile, dispatch.agent, &mut work);
         // Queues are what runs side by side; some programs make a stream per call.
@@ -169,9 +244,10 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             Category::Communication => Activity::Communication,
             _ => Activity::Computation,
         };
+        let launch = launch(dispatch.process, dispatch.correlation);
         let event = DeviceEvent::new(dispatch.start.0, dispatch.end.0, activity)
             .on(Some(device), Some(queue))
-            .launched(launch(dispatch.process, dispatch.correlation));
+            .launched(launch.map(|call| call.start.0));
         work.lanes.entry(lane(&event)).or_insert_with(|| format!("GPU {device} queue {}", dispatch.queue));
         work.events.push(WorkEvent {
             event,
@@ -181,6 +257,7 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             bar: device,
             counts: true,
             part: None,
+            host: host(launch),
         });
     }
     let category = work.names.number(Category::CopyFill.as_str());
@@ -190,9 +267,10 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             profile.agents.get(agent as usize).is_some_and(|agent| agent.kind == AgentKind::Gpu)
         });
         let device = device(profile, agent, &mut work);
+        let launch = launch(copy.process, copy.correlation);
         let event = DeviceEvent::new(copy.start.0, copy.end.0, Activity::Memcpy)
             .on(Some(device), Some(i64::MAX))
-            .launched(launch(copy.process, copy.correlation));
+            .launched(launch.map(|call| call.start.0));
         work.lanes.entry(lane(&event)).or_insert(format!("GPU {device} copies"));
         work.events.push(WorkEvent {
             event,
@@ -202,6 +280,7 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
             bar: device,
             counts: true,
             part: None,
+            host: host(launch),
         });
     }
     work.find_idle_by_launches();
@@ -213,6 +292,32 @@ pub(super) fn rocprof(analysis: &RocprofAnalysis, page: &mut Page) {
     page.icicles = work.icicles();
     page.timeline = work.timeline(Iterated::iterations(analysis));
     page.bars = work.bars(None);
+}
+
+/// Adds the threads that made these calls, those that launched most first, with all calls and ranges of them. Process and
+/// thread have their places.
+fn threads_of_calls<'p>(
+    profile: &Profile,
+    launches: impl Iterator<Item = &'p Call>,
+    work: &mut DeviceWork,
+) -> HashMap<(u32, i64), u32> {
+    let mut counts: BTreeMap<(u32, i64), usize> = BTreeMap::new();
+    launches.for_each(|call| *counts.entry((call.process, call.thread)).or_default() += 1);
+    let mut threads: Vec<(u32, i64)> = counts.keys().copied().collect();
+    threads.sort_by_key(|thread| Reverse(counts[thread]));
+    threads.truncate(MOST_THREADS);
+    let named =
+        threads.iter().map(|(_, thread)| HostThread { name: format!("thread {thread}"), events: Vec::new() });
+    work.hosts.extend(named);
+    let numbers: HashMap<(u32, i64), u32> = threads.into_iter().zip(0..).collect();
+    for call in &profile.calls {
+        let Some(&number) = numbers.get(&(call.process, call.thread)) else { continue };
+        let kind = if call.domain == Domain::Marker { HOST_RANGE } else { HOST_CALL };
+        let name = work.names.number(profile.strings.get(call.name));
+        let (start, end) = (call.start.0, call.end.0);
+        work.hosts[number as usize].events.push(HostEvent { start, end, name, kind });
+    }
+    numbers
 }
 
 /// The number of a GPU, which gets its bar.

@@ -37,20 +37,19 @@ pub struct Page {
     pub difference: Option<Difference>,
     /// How fast devices exchanged data.
     pub communication: Option<Communication>,
-    /// What names of parts, kinds of work and rows of charts stand for, which decides their colours; names that say nothing of
-    /// the work are not in it.
+    /// How names of parts, kinds of work and rows of charts are drawn; the page chooses a colour for names that are not here.
     pub kinds: BTreeMap<String, PageKind>,
     /// How the report was made, item by item.
     pub made_by: Vec<(String, String)>,
 }
 
-/// A kind of work, for its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How a kind of work is drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PageKind {
-    /// One of those that the page has colours for.
-    pub kind: &'static str,
-    /// Whether it is the backward part, which is lighter.
-    pub backward: bool,
+    /// Its colour, `#rrggbb` or a variable of the style sheet.
+    pub fill: String,
+    /// Stands where there is no room for the name; may be empty.
+    pub letter: String,
 }
 
 /// Something that limits what the figures say.

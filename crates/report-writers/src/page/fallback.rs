@@ -24,10 +24,6 @@ pub fn markup_text(text: &str) -> String {
     out
 }
 
-/// Fills of the parts of static bars, in their order: Okabe and Ito's colours, which the colour-blind tell apart.
-const FILLS: [&str; 8] =
-    ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
-
 pub(super) fn write(page: &Page, output: &mut impl Write) -> io::Result<()> {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -42,7 +38,7 @@ pub(super) fn write(page: &Page, output: &mut impl Write) -> io::Result<()> {
     let findings: Vec<String> = page.findings.iter().map(finding).collect();
     list(findings.iter().map(String::as_str), &mut out);
     if let Some((bars, bar)) = page.bars.first().and_then(|bars| Some((bars, bars.bars.first()?))) {
-        drawing(bars, bar, &mut out);
+        drawing(page, bars, bar, &mut out);
     }
     output.write_all(out.as_bytes())
 }
@@ -60,7 +56,7 @@ fn list<'t>(lines: impl Iterator<Item = &'t str>, out: &mut String) {
 }
 
 /// The first bar, and a table of its parts.
-fn drawing(bars: &StackedBars, bar: &StackedBar, out: &mut String) {
+fn drawing(page: &Page, bars: &StackedBars, bar: &StackedBar, out: &mut String) {
     const WIDTH: f64 = 1000.0;
     let total = bar.total_ns.max(1) as f64;
     let _ = write!(
@@ -69,9 +65,11 @@ fn drawing(bars: &StackedBars, bar: &StackedBar, out: &mut String) {
         markup_text(&bars.title)
     );
     let mut left = 0.0;
-    for (place, (_, time)) in bar.times.iter().enumerate() {
+    for (part, time) in &bar.times {
         let width = *time as f64 / total * WIDTH;
-        let fill = FILLS[place % FILLS.len()];
+        // Without the style sheet a variable is no colour.
+        let fill = bars.parts.get(*part).and_then(|name| page.kinds.get(name)).map(|kind| kind.fill.as_str());
+        let fill = fill.filter(|fill| fill.starts_with('#')).unwrap_or("#999999");
         let _ = writeln!(
             out,
             "<rect x=\"{left:.2}\" y=\"0\" width=\"{width:.2}\" height=\"40\" fill=\"{fill}\"/>"
@@ -82,7 +80,7 @@ fn drawing(bars: &StackedBars, bar: &StackedBar, out: &mut String) {
     for (part, time) in &bar.times {
         let name = bars.parts.get(*part).map_or("", String::as_str);
         let (ms, share) = (*time as f64 / 1e6, *time as f64 / total * 100.0);
-        let _ = writeln!(out, "<tr><td>{}</td><td>{ms:.3}</td><td>{share:.1} %</td></tr>", markup_text(name));
+        let _ = writeln!(out, "<tr><td>{}</td><td>{ms:.3}</td><td>{share:.1}%</td></tr>", markup_text(name));
     }
     out.push_str("</table>\n");
 }

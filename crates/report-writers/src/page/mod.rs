@@ -28,7 +28,7 @@ pub use content::*;
 pub use fallback::markup_text;
 pub use icicle::{Icicle, IcicleBuilder, IcicleNode};
 pub use slots::MOST_ROWS;
-pub use timeline::{EventKind, Lane, LaneEvent, LaneKind, Timeline, TimelineMark};
+pub use timeline::{Counter, EventKind, Lane, LaneEvent, LaneKind, Launch, Timeline, TimelineMark};
 
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");

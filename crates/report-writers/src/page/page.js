@@ -45,7 +45,7 @@
   const whole = (value) => value.toLocaleString("en-US");
   const significant = (value) =>
     value === 0 ? "0" : Math.abs(value) >= 1000 ? fixed(value, 0) : String(Number(value.toPrecision(4)));
-  const percent = (part, all) => (all > 0 ? `${fixed((100 * part) / all, 1)} %` : "");
+  const percent = (part, all) => (all > 0 ? `${fixed((100 * part) / all, 1)}%` : "");
   /** A time in nanoseconds, in the unit in which it is read. */
   function time(ns) {
     const size = Math.abs(ns);
@@ -66,52 +66,22 @@
     return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
   }
 
-  // ---- colours: one per kind of work on every page, told apart by the colour-blind, with a letter each ----------------
-  const KINDS = {
-    "late launch": ["#f0a58f", "L"],
-    "data loader": ["#cbb2e3", "D"],
-    synchronization: ["#8fc1e3", "S"],
-    "blocking copy": ["#e3cf6b", "B"],
-    "between kernels": ["#a9d6b5", "K"],
-    "launched in time": ["#c9b8a4", "W"],
-    "unknown launch": ["#b9bfc7", "?"],
-    gemm: ["#0072b2", "G"],
-    attention: ["#d55e00", "A"],
-    convolution: ["#56b4e9", "V"],
-    normalization: ["#cc79a7", "N"],
-    softmax: ["#b05a9c", "S"],
-    communication: ["#009e73", "C"],
-    copy: ["#c9b400", "M"],
-    elementwise: ["#e69f00", "E"],
-    reduction: ["#8f8f2f", "R"],
-    optimizer: ["#9a6fd0", "O"],
-    experts: ["#3ba99c", "X"],
-    triton: ["#6e78d6", "T"],
-    computation: ["#6e78d6", "K"],
-    waiting: ["#e0a3a3", "W"],
-    selection: ["#b4605f", "I"],
-    position: ["#7d9a3c", "P"],
-    movement: ["#5b8fb9", "D"],
-    idle: ["var(--idle)", ""],
-  };
-  /** Parts of bars that are not kinds of work. */
+  // ---- colours: those of the data, told apart by the colour-blind, with a letter each; others for names without one --------
   const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
   const [WORSE, BETTER] = ["#d98200", "#3a86c8"];
   const OTHERS = ["#7f7f7f", "#a6761d", "#b07aa1", "#66a182", "#c17f59"];
   const known = new Map();
-  const others = [];
+  const letters = new Set(Object.values(page.kinds).map((kind) => kind.letter));
+  let others = 0;
   /** Fill, letter and the ink that can be read on it: black and white are equally far from a luminance of 0.179. */
   function look(category) {
     if (!known.has(category)) {
-      const of = Object.hasOwn(page.kinds, category) ? page.kinds[category] : undefined;
-      let [fill, letter] = KINDS[of?.kind] ?? [];
+      let { fill, letter } = Object.hasOwn(page.kinds, category) ? page.kinds[category] : {};
       if (!category) [fill, letter] = ["var(--mixed)", ""];
-      else if (!of) {
-        others.push(category);
-        [fill, letter] = [OTHERS[(others.length - 1) % OTHERS.length], category[0].toUpperCase()];
-      } else if (of.backward) {
-        fill = mixed(fill, 255, 0.38);
-        letter = letter.toLowerCase();
+      else if (!fill) {
+        fill = OTHERS[others++ % OTHERS.length];
+        letter = [...category.toUpperCase()].find((one) => /[A-Z]/.test(one) && !letters.has(one)) ?? "";
+        letters.add(letter);
       }
       const ink = fill.startsWith("#") ? (luminance(fill) > 0.179 ? "#000000" : "#ffffff") : "var(--ink)";
       known.set(category, { fill, letter, ink });
@@ -119,8 +89,6 @@
     return known.get(category);
   }
   const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  const mixed = (hex, target, share) =>
-    `#${channels(hex).map((c) => Math.round(c + (target - c) * share).toString(16).padStart(2, "0")).join("")}`;
   function luminance(hex) {
     const [r, g, b] = channels(hex).map((c) => ((c / 255) <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -170,21 +138,41 @@
   // ---- parts of the page ----------------------------------------------------------------------------------------------
   const main = el("main", { id: "content" });
   const links = el("nav", { class: "sections", "aria-label": "Sections" });
-  function section(id, title, ...tools) {
-    links.append(el("a", { href: `#${id}`, click: (event) => (event.preventDefault(), made.scrollIntoView()) }, title));
-    const made = el("section", { id, "aria-labelledby": `${id}-title` });
-    made.append(el("header", {}, el("h2", { id: `${id}-title` }, title), ...tools));
+  /** A part of the page with its entry in the bar. Folded parts open at a click, or where something leads to them. */
+  function section(id, title, isFolded, ...tools) {
+    links.append(el("a", { href: `#${id}`, click: (event) => (event.preventDefault(), reveal(made)) }, title));
+    const heading = el("h2", { id: `${id}-title` }, title);
+    const made = el(isFolded ? "details" : "section", { id, class: "part", "aria-labelledby": `${id}-title`, open: isFolded && unfolded.has(id) });
+    if (isFolded) {
+      made.append(el("summary", {}, heading), tools.flat(Infinity).length ? el("header", {}, ...tools) : "");
+      made.addEventListener("toggle", () => {
+        made.open ? unfolded.add(id) : unfolded.delete(id);
+        remember({ open: [...unfolded].join(" ") });
+        // What was drawn while it was folded did not know its width.
+        if (made.open) redraw();
+      });
+    } else made.append(el("header", {}, heading, ...tools));
     main.append(made);
     return made;
   }
-  /** Draws when the part comes into view: tables and trees are most of the work. */
-  function whenSeen(node, draw) {
-    const observer = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
+  const unfolded = new Set((view.get("open") ?? "").split(" ").filter(Boolean));
+  function reveal(part) {
+    if (part.open === false) part.open = true;
+    part.scrollIntoView();
+  }
+  /** Draws when the part comes into view, unfolded: tables and trees are most of the work. */
+  function whenSeen(part, draw) {
+    let isSeen = false;
+    let isDrawn = false;
+    const check = () => {
+      if (isDrawn || !isSeen || part.open === false) return;
+      isDrawn = true;
       observer.disconnect();
       draw();
-    }, { rootMargin: "300px" });
-    observer.observe(node);
+    };
+    const observer = new IntersectionObserver((entries) => ((isSeen ||= entries.some((entry) => entry.isIntersecting)), check()), { rootMargin: "300px" });
+    observer.observe(part);
+    part.addEventListener("toggle", check);
   }
   const choice = (label, names, chosen, choose) => el("span", { class: "group", role: "group", "aria-label": label },
     names.map((name, at) => el("button", {
@@ -196,13 +184,14 @@
       },
     }, name)));
   /** The figures of a picture as a table, for those who cannot see it and those who want to copy it. */
-  function twin(headers, rows) {
+  function twin(headers, rows, note) {
     const fill = () => el("div", { class: "scroll", tabindex: 0 }, el("table", {},
       el("thead", {}, el("tr", {}, headers.map((header) => el("th", { scope: "col" }, header)))),
       el("tbody", {}, rows().slice(0, 500).map((row) => el("tr", {}, row.map((cell, at) =>
         el("td", { class: at > 0 && typeof cell !== "object" && /^[+\-−]?[\d,.]+( |$)/.test(String(cell)) ? "figure-cell" : undefined }, String(cell))))))));
-    const details = el("details", { class: "twin" }, el("summary", {}, "as a table"));
-    details.addEventListener("toggle", () => details.open && details.children.length === 1 && details.append(fill()));
+    let isFilled = false;
+    const details = el("details", { class: "twin" }, el("summary", {}, note ? "as a table, and how time is counted" : "as a table"), note ? el("p", { class: "note" }, note) : null);
+    details.addEventListener("toggle", () => details.open && !isFilled && ((isFilled = true), details.append(fill())));
     return details;
   }
   const drawing = (width, height, label, ...children) =>
@@ -223,52 +212,59 @@
     document.title = `${page.title} · tracelens`;
     const theme = el("button", { type: "button", click: () => (remember({ theme: isDark() ? "light" : "dark" }), applyTheme()) }, "Light / dark");
     links.append(el("span", { class: "name", title: page.title }, page.title));
-    const head = el("header", { id: "head" }, el("h1", {}, page.title),
-      el("div", { class: "facts" }, page.head.filter((fact) => fact !== page.title).map((fact) => el("span", {}, fact))));
-    if (page.figures.length)
-      head.append(el("dl", { class: "figures" }, page.figures.map((figure) => el("div", { class: "figure" },
-        el("dt", {}, figure.name), el("dd", { class: figure.value.length > 12 ? "value long" : "value" }, figure.value),
-        figure.note ? el("dd", { class: "of" }, figure.note) : null))));
-    if (page.statements.length) head.append(el("ul", { class: "statements" }, page.statements.map((text) => el("li", {}, text))));
-    if (page.warnings.length) {
-      const serious = page.warnings.some((warning) => warning.severity === "error");
-      const count = page.warnings.length;
-      head.append(el("details", { class: serious ? "warnings error" : "warnings", open: count <= 3 },
+    const [headline, ...statements] = page.statements;
+    const count = page.warnings.length;
+    const more = [
+      page.figures.length + statements.length ? el("details", {}, el("summary", {}, "More figures"),
+        page.figures.length ? el("dl", { class: "figures" }, page.figures.map((figure) => el("div", { class: "figure" },
+          el("dt", {}, figure.name), el("dd", { class: figure.value.length > 12 ? "value long" : "value" }, figure.value),
+          figure.note ? el("dd", { class: "of" }, figure.note) : null))) : null,
+        statements.length ? el("ul", { class: "statements" }, statements.map((text) => el("li", {}, text))) : null) : null,
+      count ? el("details", { class: page.warnings.some((warning) => warning.severity === "error") ? "warnings error" : "warnings" },
         el("summary", {}, `${count} ${count === 1 ? "thing" : "things"} to know before trusting the figures`),
-        el("ul", {}, page.warnings.map((warning) => el("li", {}, warning.text)))));
-    }
+        el("ul", {}, page.warnings.map((warning) => el("li", {}, warning.text)))) : null,
+    ];
+    const head = el("header", { id: "head" }, el("div", { class: "named" }, el("h1", {}, page.title),
+      el("div", { class: "facts" }, page.head.filter((fact) => fact !== page.title).map((fact) => el("span", {}, fact)))),
+      headline ? el("p", { class: "headline" }, headline) : null, more.some(Boolean) ? el("div", { class: "more" }, more) : null);
     main.append(head);
     return theme;
   }
 
   // ---- findings -------------------------------------------------------------------------------------------------------
   function drawFindings() {
-    const part = section("findings", "Fix first");
+    const FIRST = 3;
+    const part = section("findings", "Fix first", false);
     const us = (value) => time(value * 1e3);
-    part.append(el("div", { class: "findings" }, page.findings.map((finding) => el("article", { class: "finding" },
+    const card = (finding) => el("article", { class: "finding" },
       el("h3", {}, `${finding.rank}. ${finding.title}`),
       finding.saving ? el("div", { class: "save" }, us(finding.saving.amount_us), el("small", {},
-        ` (${fixed(finding.saving.amount_pct, 1)}\u00a0% of the time), up to ${us(finding.saving.high_us)} recoverable, probably ${us(finding.saving.mid_us)}`)) : null,
+        ` (${fixed(finding.saving.amount_pct, 1)}%), up to ${us(finding.saving.high_us)} recoverable`)) : null,
       finding.location ? el("div", { class: "where" }, finding.location) : null,
-      finding.call_site ? el("div", { class: "where" }, finding.call_site) : null,
-      finding.evidence.length ? el("ul", {}, finding.evidence.map((row) => el("li", {}, el("button", {
-        type: "button", class: "link", click: () => showRows(row.table, row.row),
-      }, row.text || row.row), ` in ${row.table}`))) : null,
-      finding.reasons.map((reason) => el("p", { class: "reason" }, reason)),
-      finding.alternatives.length ? el("details", {}, el("summary", {}, "other explanations of the same time"),
-        el("ul", {}, finding.alternatives.map((other) => el("li", {}, other)))) : null,
-      finding.doubts.map((doubt) => el("p", { class: "doubt" }, `uncertain: ${doubt}`)),
       finding.remedy ? el("div", { class: "remedy" }, finding.remedy) : null,
-      el("div", { class: "rule" }, [finding.rule, finding.confidence && `confidence: ${finding.confidence}`].filter(Boolean).join(" · "))))));
+      el("details", {}, el("summary", {}, "evidence"),
+        finding.saving ? el("p", {}, `probably ${us(finding.saving.mid_us)} recoverable, at least ${us(finding.saving.low_us)}`) : null,
+        finding.call_site ? el("p", { class: "where" }, finding.call_site) : null,
+        finding.evidence.length ? el("ul", {}, finding.evidence.map((row) => el("li", {}, el("button", {
+          type: "button", class: "link", click: () => showRows(row.table, row.row),
+        }, row.text || row.row), ` in ${row.table}`))) : null,
+        finding.reasons.map((reason) => el("p", {}, reason)),
+        finding.alternatives.length ? [el("p", {}, "Other explanations of the same time:"), el("ul", {}, finding.alternatives.map((other) => el("li", {}, other)))] : null,
+        finding.doubts.map((doubt) => el("p", { class: "doubt" }, `uncertain: ${doubt}`)),
+        el("p", { class: "rule" }, [finding.rule, finding.confidence && `confidence: ${finding.confidence}`].filter(Boolean).join(" · "))));
+    const cards = page.findings.map(card);
+    const rest = cards.slice(FIRST);
+    part.append(el("div", { class: "findings" }, cards.slice(0, FIRST)));
+    if (rest.length) part.append(el("details", { class: "rest" }, el("summary", {}, `${rest.length} more ${rest.length === 1 ? "finding" : "findings"}`), el("div", { class: "findings" }, rest)));
   }
 
   // ---- where the time goes --------------------------------------------------------------------------------------------
   function drawBars() {
     let chosen = clamp(Number(view.get("bars") ?? 0), 0, page.bars.length - 1);
     let scale = 0;
-    const part = section("time", "Where the time goes",
+    const part = section("time", "Where the time goes", false,
       page.bars.length > 1 ? choice("Bars", page.bars.map((bars) => bars.title), () => chosen, (at) => ((chosen = at), remember({ bars: at || undefined }), draw())) : [],
-      page.bars.some((bars) => bars.bars.length > 1) ? choice("Scale", ["time", "100 %"], () => scale, (at) => ((scale = at), draw())) : []);
+      page.bars.some((bars) => bars.bars.length > 1) ? choice("Scale", ["time", "100%"], () => scale, (at) => ((scale = at), draw())) : []);
     const body = el("figure", {});
     part.append(body);
     function draw() {
@@ -284,7 +280,7 @@
     const isOne = group.bars.length === 1;
     const named = isOne ? 0 : clamp(7.2 * Math.max(...group.bars.map((bar) => bar.name.length)) + 8, 40, Math.min(260, width * 0.3));
     const room = width - named - (isOne ? 0 : 84);
-    const [height, gap] = isOne ? [46, 0] : group.bars.length > 60 ? [9, 1] : [18, 4];
+    const [height, gap] = isOne ? [36, 0] : group.bars.length > 60 ? [9, 1] : [18, 4];
     const longest = Math.max(1, ...group.bars.map((bar) => bar.total_ns));
     const totals = new Map();
     const rows = group.bars.map((bar, at) => {
@@ -317,10 +313,10 @@
       drawing(width, group.bars.length * (height + gap), `${group.title}: stacked bars, as in the table below`, rows),
       el("ul", { class: "legend" }, order.map(([place, ns]) => el("li", {}, swatch(group.parts[place]), group.parts[place],
         el("b", {}, percent(ns, all)), isOne ? time(ns) : null))),
-      el("figcaption", { class: "note" }, group.note, group.left_out ? ` ${whole(group.left_out)} more bars are not shown.` : ""),
+      group.left_out ? el("p", { class: "note" }, `${whole(group.left_out)} more bars are not shown.`) : null,
       twin(["bar", "time", ...order.map(([place]) => group.parts[place])], () => group.bars.map((bar) =>
-        [bar.name, time(bar.total_ns), ...order.map(([place]) => time(sum(bar.times.filter(([of]) => of === place).map(([, ns]) => ns))))])),
-    ];
+        [bar.name, time(bar.total_ns), ...order.map(([place]) => time(sum(bar.times.filter(([of]) => of === place).map(([, ns]) => ns))))]), group.note),
+    ].filter(Boolean);
   }
 
   // ---- icicle: who spends device time ----------------------------------------------------------------------------------
@@ -328,7 +324,7 @@
     let [chosen, zoom] = (view.get("tree") ?? "0.0").split(".").map(Number);
     if (!page.icicles[chosen]) [chosen, zoom] = [0, 0];
     const up = el("button", { type: "button", click: () => go(page.icicles[chosen].nodes[zoom].parent ?? 0) }, "Up");
-    const part = section("tree", "Who spends it",
+    const part = section("tree", "By module and operator", true,
       page.icicles.length > 1 ? choice("Tree", page.icicles.map((tree) => tree.title), () => chosen, (at) => ((chosen = at), go(0))) : [], up);
     const body = el("figure", {});
     const said = el("div", { class: "details", "aria-live": "polite" });
@@ -435,14 +431,20 @@
     }
     const lanes = timeline.lanes.map((described) => {
       const count = number();
-      const lane = { ...described, start: new Float64Array(count), length: new Float64Array(count), kind: new Uint32Array(count), bins: [] };
+      const lane = { ...described, start: new Float64Array(count), length: new Float64Array(count), kindOf: new Uint32Array(count), bins: [] };
       for (let i = 0, before = 0; i < count; i++) lane.start[i] = before += number();
       for (let i = 0; i < count; i++) lane.length[i] = number();
-      for (let i = 0; i < count; i++) lane.kind[i] = number();
-      lane.longest = lane.length.reduce((a, b) => Math.max(a, b), 0);
+      for (let i = 0; i < count; i++) lane.kindOf[i] = number();
+      if (!lane.linked) return lane;
+      [lane.host, lane.launch] = [new Uint32Array(count), new Float64Array(count)];
+      for (let i = 0; i < count; i++) {
+        if (!(lane.host[i] = number())) continue;
+        const distance = number();
+        lane.launch[i] = lane.start[i] - (distance % 2 ? -(distance + 1) / 2 : distance / 2);
+      }
       return lane;
     });
-    for (const lane of lanes.filter((one) => !one.exact))
+    for (const lane of lanes.filter((one) => one.kind !== "host" && !one.exact))
       for (let left = number(); left > 0; left--) {
         const times = { category: number(), time: new Float64Array(timeline.bins) };
         for (let some = number(), bin = 0; some > 0; some--) times.time[(bin += number())] = number();
@@ -450,36 +452,64 @@
       }
     return lanes;
   }
+  /** The events of a thread by level: those of one level lie inside those of the level above. */
+  function levelsOf(lane) {
+    const levels = [];
+    const ends = [];
+    for (let at = 0; at < lane.start.length; at++) {
+      while (ends.length && ends[ends.length - 1] <= lane.start[at]) ends.pop();
+      (levels[ends.length] ??= []).push(at);
+      ends.push(lane.start[at] + lane.length[at]);
+    }
+    const pick = (of, places) => of.constructor.from(places, (at) => of[at]);
+    return levels.map((places) => ({ start: pick(lane.start, places), length: pick(lane.length, places), kindOf: pick(lane.kindOf, places) }));
+  }
 
   async function drawTimeline() {
-    const tools = ["−", "+", "fit"].map((name) => el("button", {
-      type: "button", "aria-label": { "−": "zoom out", "+": "zoom in", fit: "fit: show all" }[name],
-      click: () => (name === "fit" ? show(0, timeline.end_ns) : zoomed(name === "+" ? 0.5 : 2, 0.5)),
-    }, name));
-    const part = section("timeline", "Timeline", ...tools);
-    const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Device events over time. Plus and minus zoom, arrow keys pan and select the stream, n and p select events." });
-    const box = el("div", { class: "timeline screen-only" }, canvas);
+    const [HIGH, LEVEL, COUNTER, TOP] = [20, 15, 30, timeline.marks.length ? 40 : 20];
+    /** Rows of events before others are asked for, and levels of a thread. */
+    const [MOST_STREAMS, FEW_LEVELS, MOST_LEVELS, MOST_ARROWS] = [24, 5, 30, 300];
+    const button = (name, title, click, more) => el("button", { type: "button", title, "aria-label": title, click, ...more }, name);
+    const search = el("input", { type: "search", placeholder: "Search names: /", "aria-label": "Search names in the timeline: text, or /regular expression/", spellcheck: "false", value: view.get("find") ?? "" });
+    const counted = el("span", { class: "note", role: "status" });
+    const part = section("timeline", "Timeline", false, search, counted,
+      button("−", "Zoom out (s)", () => zoomed(2, 0.5)), button("+", "Zoom in (w)", () => zoomed(0.5, 0.5)), button("All", "Show the whole recording (0)", () => show(0, timeline.end_ns)),
+      button("Taller", "Give the timeline the whole window", (event) => {
+        isTall = box.classList.toggle("tall");
+        event.currentTarget.setAttribute("aria-pressed", String(isTall));
+        arrange();
+      }, { "aria-pressed": "false" }));
+    const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Device and host events over time. w and s zoom, a and d pan, arrow keys pan and select the row, n and p select events, slash searches." });
+    const room = el("div", {}, canvas);
+    const box = el("div", { class: "timeline screen-only" }, room);
     const paper = el("div", { class: "paper-only" });
-    const said = el("div", { class: "details", "aria-live": "polite" }, "Click an event for its details.");
-    part.append(el("p", { class: "note" }, timeline.exact
-      ? `${whole(timeline.events)} device events. Drag to pan; click, then use the wheel or + and − to zoom.`
-      : `${whole(timeline.events)} device events: busy time in ${whole(timeline.bins)} bins, and the longest events one by one. Drag to pan; click, then use the wheel or + and − to zoom.`),
-    box, paper, said);
+    const about = `${whole(timeline.events)} device events${timeline.exact ? "" : `: busy time in ${whole(timeline.bins)} bins, and the longest events one by one`}. ` +
+      "Click an event for its details and launch. Keys: w s zoom, a d pan, f zooms to the event, n p next and previous, / search. Drag to pan, Ctrl and wheel zoom.";
+    const said = el("div", { class: "details", "aria-live": "polite" }, about);
+    part.append(box, paper, said);
     const all = await readEvents();
-    const categoryOf = (one, at) => timeline.kinds[one.kind[at]].category;
-    for (const one of all) {
-      one.times = new Map();
-      const add = (category, ns) => one.times.set(category, (one.times.get(category) ?? 0) + ns);
-      if (one.exact) one.length.forEach((ns, at) => add(categoryOf(one, at), ns));
-      else one.bins.forEach((bin) => add(bin.category, bin.time.reduce((a, b) => a + b, 0)));
-      one.time = sum([...one.times.values()]);
+    const categoryOf = (row, at) => timeline.kinds[row.kindOf[at]].category;
+    for (const lane of all) {
+      lane.times = new Map();
+      const add = (category, ns) => lane.times.set(category, (lane.times.get(category) ?? 0) + ns);
+      if (lane.exact || lane.kind === "host") lane.length.forEach((ns, at) => add(categoryOf(lane, at), ns));
+      else lane.bins.forEach((bin) => add(bin.category, bin.time.reduce((a, b) => a + b, 0)));
+      lane.time = sum([...lane.times.values()]);
+      const longest = (row) => ({ ...row, longest: row.length.reduce((a, b) => Math.max(a, b), 0) });
+      lane.rows = lane.kind === "host"
+        ? levelsOf(lane).slice(0, MOST_LEVELS).map((level, depth) => longest({ ...level, lane, name: depth ? "" : lane.name, bins: [] }))
+        : [longest({ ...lane, lane })];
     }
-    const MOST = 24;
-    const streams = all.filter((lane) => !lane.idle);
-    const busiest = new Set([...streams].sort((a, b) => b.time - a.time).slice(0, MOST));
-    let lanes = streams.length > MOST + 8 ? all.filter((lane) => lane.idle || busiest.has(lane)) : all;
-    if (lanes.length < all.length)
-      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = all), ([lane, picked] = [0, -1]), event.currentTarget.remove(), draw()) }, `all ${whole(streams.length)} streams, not only the busiest ${MOST}`));
+    const of = (kind) => all.filter((lane) => lane.kind === kind);
+    const [streams, waits, hosts] = [of("work"), of("idle"), of("host")];
+    const counters = timeline.counters.map((counter) => {
+      const highest = counter.values.reduce((a, b) => Math.max(a, b), 1e-12);
+      return { counter, highest, name: `${counter.name} ≤ ${significant(highest)}` };
+    });
+    const busiest = new Set([...streams].sort((a, b) => b.time - a.time).slice(0, MOST_STREAMS));
+    let lanes = streams.length > MOST_STREAMS + 8 ? streams.filter((lane) => busiest.has(lane)) : streams;
+    if (lanes.length < streams.length)
+      part.querySelector("header").append(el("button", { type: "button", click: (event) => ((lanes = streams), event.currentTarget.remove(), arrange()) }, `All ${whole(streams.length)} streams, not only the busiest ${MOST_STREAMS}`));
     const legend = (title, of) => {
       const times = new Map();
       for (const one of of) for (const [category, ns] of one.times) times.set(category, (times.get(category) ?? 0) + ns);
@@ -487,86 +517,139 @@
       return order.length ? el("ul", { class: "legend", "aria-label": title }, el("li", {}, `${title}:`),
         order.map(([category, ns]) => el("li", {}, swatch(timeline.categories[category]), timeline.categories[category].replace(/^idle: /, ""), el("b", {}, time(ns))))) : null;
     };
-    box.after(...[legend("Work", streams), legend("Idle, by cause", all.filter((lane) => lane.idle))].filter(Boolean));
-    part.append(twin(["stream", "events shown", "time", "by kind"], () => all.map((lane) => [lane.name, whole(lane.start.length), time(lane.time),
-      [...lane.times].sort((a, b) => b[1] - a[1]).map(([category, ns]) => `${timeline.categories[category]} ${time(ns)}`).join(", ")])));
-    const [TOP, HIGH] = [timeline.marks.length ? 42 : 24, lanes.length > 16 ? 18 : 24];
+    said.after(legend("Idle, by cause", waits) ?? "");
+    if (!page.bars.length) said.after(legend("Work", streams) ?? "");
+    part.append(twin(["row", "events shown", "time", "by kind"], () => all.map((lane) => [lane.name, whole(lane.start.length), lane.kind === "host" ? "" : time(lane.time),
+      lane.kind === "host" ? "" : [...lane.times].sort((a, b) => b[1] - a[1]).map(([category, ns]) => `${timeline.categories[category]} ${time(ns)}`).join(", ")])));
     let [from, to] = (view.get("zoom") ?? "").split("-").map(Number);
     if (!(to > from)) [from, to] = [0, timeline.end_ns];
-    let [lane, picked] = [0, -1];
-    let [width, height] = [0, 0];
-    let names = 0;
+    let isTall = false;
+    /** What stands below each other now, each row with its top and height; what is selected, and where the pointer is. */
+    let rows = [];
+    let [row, picked, pointer] = [null, -1, 0.5];
+    let [width, height, names] = [0, 0, 0];
     const x = (ns) => names + ((ns - from) / (to - from)) * (width - names);
 
+    function arrange() {
+      let top = TOP;
+      const put = (one, high) => ((one.top = top), (one.high = high), (top += high), one);
+      rows = [...[...waits, ...lanes].flatMap((lane) => lane.rows.map((one) => put(one, HIGH))), ...counters.map((one) => put(one, COUNTER)),
+        ...hosts.flatMap((lane) => lane.rows.slice(0, isTall ? MOST_LEVELS : FEW_LEVELS).map((one) => put(one, LEVEL)))];
+      if (!rows.includes(row)) [row, picked] = [rows[0], -1];
+      height = top + 4;
+      search.value ? find() : draw();
+    }
     function draw() {
       width = roomOf(box);
-      height = TOP + lanes.length * HIGH + 4;
-      names = clamp(6.6 * Math.max(...lanes.map((one) => one.name.length)) + 12, 50, Math.min(210, width * 0.28));
-      const ratio = devicePixelRatio || 1;
+      names = clamp(6.6 * Math.max(...rows.map((one) => one.name.length)) + 12, 50, Math.min(200, width * 0.28));
+      room.style.height = `${height}px`;
+      const [ratio, visible] = [devicePixelRatio || 1, Math.min(height, box.clientHeight || height)];
       canvas.width = width * ratio;
-      canvas.height = height * ratio;
-      canvas.style.height = `${height}px`;
+      canvas.height = visible * ratio;
+      canvas.style.height = `${visible}px`;
+      canvas.dataset.names = Math.round(names);
       const pen = canvas.getContext("2d");
       pen.scale(ratio, ratio);
       paint({
-        rect: (fill, left, top, wide, high) => ((pen.fillStyle = painted(fill)), pen.fillRect(left, top, wide, high)),
+        rect: (fill, left, top, wide, high, isFaded) => {
+          pen.fillStyle = painted(fill);
+          if (isFaded) pen.globalAlpha = 0.2;
+          pen.fillRect(left, top, wide, high);
+          pen.globalAlpha = 1;
+        },
         text: (ink, left, top, text) => ((pen.fillStyle = painted(ink)), (pen.font = "12px system-ui, sans-serif"), pen.fillText(text, left, top)),
-      });
+        curve: (a, b, c, d) => {
+          [pen.strokeStyle, pen.lineWidth] = [painted("var(--ink)"), 1.2];
+          pen.beginPath();
+          pen.moveTo(a, b);
+          pen.bezierCurveTo(a, (b + d) / 2, c, (b + d) / 2, c, d);
+          pen.stroke();
+        },
+      }, box.scrollTop, visible);
     }
-    function paint({ rect, text }) {
-      rect("var(--paper)", 0, 0, width, height);
+    /** Draws what is in a window of the rows. */
+    function paint({ rect, text, curve }, above, visible) {
+      rect("var(--paper)", 0, 0, width, visible);
+      for (const one of rows) {
+        const top = one.top - above;
+        if (top + one.high <= TOP || top >= visible) continue;
+        rect("var(--grid)", 0, top + one.high - 1, width, 1);
+        if (one.counter) values(one, top, rect);
+        else events(one, top, { rect, text });
+        rect("var(--paper)", 0, top, names, one.high - 1);
+        text(one === row ? "var(--accent)" : "var(--ink)", 6, top + one.high / 2 + 4, shortened(one.name, Math.floor((names - 8) / 6.4)));
+      }
+      for (const [a, start, b, end] of arrows()) {
+        const [upper, lower] = b.top < a.top ? [b, a] : [a, b];
+        const ends = [[a, start], [b, end]].map(([one, ns]) => [clamp(x(ns), names, width), clamp(one === upper ? one.top + one.high - 3 : lower.top, above + TOP, above + visible) - above]);
+        curve(...ends[0], ...ends[1]);
+        rect("var(--ink)", ends[1][0] - 2, ends[1][1] - 2, 4, 4);
+      }
+      // The scale and the steps stand above the rows, however far these are scrolled.
+      rect("var(--paper)", 0, 0, width, TOP);
       for (const at of ticks(from, to, Math.max(2, (width - names) / 120))) {
-        rect("var(--grid)", x(at), 18, 1, height);
-        text("var(--soft)", x(at) + 3, 14, time(at));
+        rect("var(--grid)", x(at), 14, 1, TOP - 14);
+        text("var(--soft)", x(at) + 3, 13, time(at));
       }
       let labelled = -1;
       for (const [index, mark] of timeline.marks.entries()) {
         const [left, right] = [Math.max(names, x(mark.start_ns)), Math.min(width, x(mark.end_ns))];
         if (right <= names || left >= width) continue;
-        rect(index % 2 ? "var(--raised)" : "var(--accent-soft)", left, 20, Math.max(1, right - left), 17);
+        rect(index % 2 ? "var(--raised)" : "var(--accent-soft)", left, 19, Math.max(1, right - left), 17);
         if (right - left > 7 * Math.min(mark.name.length, 6) && left > labelled) {
-          text("var(--ink)", left + 3, 33, shortened(mark.name, Math.floor((right - left - 4) / 6.4)));
+          text("var(--ink)", left + 3, 32, shortened(mark.name, Math.floor((right - left - 4) / 6.4)));
           labelled = left;
         }
       }
-      for (const [row, one] of lanes.entries()) {
-        const top = TOP + row * HIGH;
-        rect("var(--grid)", 0, top + HIGH - 1, width, 1);
-        const stacked = (cells, origin, size, count) => {
-          for (let at = Math.max(0, Math.floor((from - origin) / size)); at < count && origin + at * size < to; at++) {
-            let bottom = top + HIGH - 1;
-            for (const { category, time: times } of cells) {
-              const high = Math.min(1, times[at] / size) * (HIGH - 2);
-              if (high > 0) rect(look(timeline.categories[category]).fill, Math.max(names, x(origin + at * size)), (bottom -= high), Math.max(1, x(size) - x(0)), high);
-            }
+    }
+    function values(one, top, rect) {
+      const { times_ns: times, values } = one.counter;
+      for (let at = 0, column = -1, most = 0; at < times.length; at++) {
+        const [left, right] = [Math.max(names, x(times[at])), Math.min(width, x(times[at + 1] ?? timeline.end_ns))];
+        if (right < names || left > width) continue;
+        // Of the values in one column of pixels the largest is seen.
+        if (Math.floor(left) === column && values[at] <= most && right - left < 1) continue;
+        [column, most] = [Math.floor(left), values[at]];
+        const high = (values[at] / one.highest) * (one.high - 5);
+        rect("var(--bar)", left, top + one.high - 2 - high, Math.max(0.7, right - left), high);
+        if (high > 0) rect("var(--accent)", left, top + one.high - 3 - high, Math.max(0.7, right - left), 1.5);
+      }
+    }
+    function events(one, top, { rect, text }) {
+      const high = one.high;
+      const stacked = (cells, origin, size, count) => {
+        for (let at = Math.max(0, Math.floor((from - origin) / size)); at < count && origin + at * size < to; at++) {
+          let bottom = top + high - 1;
+          for (const { category, time: times } of cells) {
+            const tall = Math.min(1, times[at] / size) * (high - 2);
+            if (tall > 0) rect(look(timeline.categories[category]).fill, Math.max(names, x(origin + at * size)), (bottom -= tall), Math.max(1, x(size) - x(0)), tall, wanted !== null);
           }
-        };
-        if (one.bins.length) stacked(one.bins, 0, timeline.end_ns / timeline.bins, timeline.bins);
-        const [first, end] = [firstFrom(one, from - one.longest), firstFrom(one, to)];
-        // Events that share a pixel are summed up: painted over each other they would be a mud of colours.
-        const columns = Math.max(1, Math.floor(width - names));
-        const isDense = end - first > 2 * columns;
-        if (isDense && !one.bins.length) stacked(summed(one, first, end, columns), from, (to - from) / columns, columns);
-        let last = { right: -1, fill: "" };
-        for (let at = first; at < end; at++) {
-          const [start, stop] = [x(one.start[at]), x(one.start[at] + one.length[at])];
-          if (stop < names || (isDense && stop - start < 3)) continue;
-          const { fill, letter, ink } = look(timeline.categories[categoryOf(one, at)]);
-          const left = Math.max(names, start);
-          const wide = Math.max(0.6, stop - left - (stop - left > 3 ? 0.5 : 0));
-          // What lies in the pixel of the event before it, in its colour, is there already.
-          if (left + wide < last.right && fill === last.fill) continue;
-          rect(fill, left, top + 1, wide, HIGH - 3);
-          last = { right: Math.max(Math.ceil(left + wide), last.right), fill };
-          const name = wide > 34 ? shortened(timeline.kinds[one.kind[at]].name, Math.floor((wide - 6) / 6.6)) : wide > 14 ? letter : "";
-          if (name) text(ink, left + 3, top + HIGH - 7, name);
         }
-        if (row === lane && picked >= 0) {
-          const [left, right] = [Math.max(names, x(one.start[picked])), x(one.start[picked] + one.length[picked])];
-          if (right >= names) for (const [a, b, c, d] of [[left - 1, top, right - left + 2, 2], [left - 1, top + HIGH - 3, right - left + 2, 2], [left - 2, top, 2, HIGH - 1], [right, top, 2, HIGH - 1]]) rect("var(--ink)", a, b, c, d);
-        }
-        rect("var(--paper)", 0, top, names, HIGH - 1);
-        text(row === lane ? "var(--accent)" : "var(--ink)", 6, top + HIGH - 7, shortened(one.name, Math.floor((names - 8) / 6.4)));
+      };
+      if (one.bins.length) stacked(one.bins, 0, timeline.end_ns / timeline.bins, timeline.bins);
+      const [first, end] = [firstFrom(one, from - one.longest), firstFrom(one, to)];
+      // Events that share a pixel are summed up: painted over each other they would be a mud of colours.
+      const columns = Math.max(1, Math.floor(width - names));
+      const isDense = end - first > 2 * columns;
+      if (isDense && !one.bins.length) stacked(summed(one, first, end, columns), from, (to - from) / columns, columns);
+      let last = { right: -1, fill: "" };
+      for (let at = first; at < end; at++) {
+        const [start, stop] = [x(one.start[at]), x(one.start[at] + one.length[at])];
+        const isWanted = wanted !== null && wanted[one.kindOf[at]] === 1;
+        if (stop < names || (isDense && stop - start < 3 && !isWanted)) continue;
+        const { fill, letter, ink } = look(timeline.categories[categoryOf(one, at)]);
+        const left = Math.max(names, start);
+        const wide = Math.max(isWanted ? 2 : 0.6, stop - left - (stop - left > 3 ? 0.5 : 0));
+        // What lies in the pixel of the event before it, in its colour, is there already.
+        if (left + wide < last.right && fill === last.fill && !isWanted) continue;
+        rect(fill, left, top + 1, wide, high - 2, wanted !== null && !isWanted);
+        last = { right: Math.max(Math.ceil(left + wide), last.right), fill };
+        const name = wide > 34 ? shortened(timeline.kinds[one.kindOf[at]].name, Math.floor((wide - 6) / 6.6)) : wide > 14 ? letter : "";
+        if (name) text(ink, left + 3, top + high - (high > LEVEL ? 6 : 4), name);
+      }
+      if (one === row && picked >= 0) {
+        const [left, right] = [Math.max(names, x(one.start[picked])), x(one.start[picked] + one.length[picked])];
+        if (right >= names) for (const [a, b, c, d] of [[left - 1, top, right - left + 2, 2], [left - 1, top + high - 3, right - left + 2, 2], [left - 2, top, 2, high - 1], [right, top, 2, high - 1]]) rect("var(--ink)", a, b, c, d);
       }
     }
     /** The time of each category in each column of pixels. */
@@ -596,6 +679,71 @@
       }
       return low;
     }
+    /** The event of a row at a moment: the last to start of those that run then, give or take `near`. */
+    function eventAt(one, ns, near) {
+      for (let at = firstFrom(one, ns + near) - 1; at >= 0 && one.start[at] >= ns - one.longest - near; at--)
+        if (one.start[at] + one.length[at] >= ns - near) return at;
+      return -1;
+    }
+
+    // What launched what: device events know the thread and moment of their launch.
+    const launched = new Map();
+    /** The device events that a thread launched, by the moment of the launch. */
+    function launchedBy(lane) {
+      if (!launched.has(lane)) {
+        const [number, list] = [hosts.indexOf(lane) + 1, []];
+        for (const stream of streams) stream.host?.forEach((host, at) => host === number && list.push({ ns: stream.launch[at], stream, at }));
+        launched.set(lane, list.sort((a, b) => a.ns - b.ns));
+      }
+      return launched.get(lane);
+    }
+    const launchedWithin = (one, at) => launchedBy(one.lane).filter(({ ns }) => ns >= one.start[at] && ns < one.start[at] + Math.max(one.length[at], 1));
+    /** The arrows of what is selected: a row and a moment where each begins and ends. */
+    function arrows() {
+      if (picked < 0) return [];
+      if (row.lane.kind === "host")
+        return launchedWithin(row, picked).slice(0, MOST_ARROWS).flatMap(({ stream, at }) => (rows.includes(stream.rows[0]) ? [[row, stream.launch[at], stream.rows[0], stream.start[at]]] : []));
+      if (!row.host?.[picked]) return [];
+      const ns = row.launch[picked];
+      const levels = hosts[row.host[picked] - 1].rows.filter((one) => rows.includes(one));
+      const call = levels.findLast((one) => eventAt(one, ns, 0) >= 0) ?? levels[0];
+      return call ? [[call, ns, row, row.start[picked]]] : [];
+    }
+
+    // Search.
+    let [wanted, hits] = [null, []];
+    function find() {
+      const text = search.value;
+      const matches = matcher(text);
+      [wanted, hits] = [null, []];
+      counted.textContent = matches ? "" : "Not a valid regular expression.";
+      if (text && matches) {
+        wanted = Uint8Array.from(timeline.kinds, (kind) => (matches(kind.name) ? 1 : 0));
+        for (const one of rows) one.kindOf?.forEach((kind, at) => wanted[kind] && hits.push({ one, at, ns: one.start[at] }));
+        hits.sort((a, b) => a.ns - b.ns);
+        const device = hits.filter(({ one }) => one.lane.kind === "work");
+        counted.textContent = hits.length ? `${whole(hits.length)} ${hits.length === 1 ? "event" : "events"}${device.length ? `, ${time(sum(device.map(({ one, at }) => one.length[at])))} on the device` : ""}; Enter: next` : "No event has this name.";
+      }
+      remember({ find: text });
+      draw();
+    }
+    function nextHit(step) {
+      if (!hits.length) return;
+      const at = hits.findIndex(({ one, at }) => one === row && at === picked);
+      const middle = (from + to) / 2;
+      const first = Math.max(0, hits.findIndex(({ ns }) => ns >= (picked < 0 ? from : middle)));
+      const hit = hits[at < 0 ? first : (at + step + hits.length) % hits.length];
+      pick(hit.one, hit.at);
+    }
+    let typed = 0;
+    search.addEventListener("input", () => (clearTimeout(typed), (typed = setTimeout(find, 120))));
+    search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") nextHit(event.shiftKey ? -1 : 1);
+      else if (event.key === "Escape") ((search.value = ""), find(), canvas.focus());
+      else return;
+      event.preventDefault();
+    });
+
     function show(start, end) {
       const size = clamp(end - start, Math.min(100, timeline.end_ns), timeline.end_ns);
       from = clamp(start, 0, timeline.end_ns - size);
@@ -609,76 +757,118 @@
       show(middle - size * share, middle + size * (1 - share));
     };
     const shareAt = (event) => clamp((event.clientX - canvas.getBoundingClientRect().left - names) / (width - names), 0, 1);
-    function pick(row, at) {
-      [lane, picked] = [row, at];
-      const one = lanes[row];
+    const nsAt = (event) => from + shareAt(event) * (to - from);
+    function pick(one, at) {
+      [row, picked] = [one, at];
+      if (one.top < box.scrollTop + TOP) box.scrollTop = one.top - TOP;
+      else if (one.top + one.high > box.scrollTop + box.clientHeight) box.scrollTop = one.top + one.high - box.clientHeight;
       if (at >= 0) {
-        const kind = timeline.kinds[one.kind[at]];
-        const code = (text) => el("span", { class: "code" }, text);
-        said.replaceChildren(el("dl", {}, [
-          ...(one.idle ? [["idle", kind.name], ["until", code(kind.place)]] : [
-            ["event", code(kind.name)], ["kind of work", timeline.categories[kind.category]],
-            ...(kind.place ? [["launched by", code(kind.place)]] : []), ["stream", one.name]]),
-          ["time", `${time(one.length[at])}, from ${time(one.start[at])}`],
-        ].map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-        el("button", { type: "button", click: () => showRows(null, one.idle ? kind.place : kind.name) }, "Show in tables"));
-        if (one.start[at] < from || one.start[at] > to) show(one.start[at] - (to - from) / 2, one.start[at] + (to - from) / 2);
-      }
+        describe(one, at);
+        if (one.start[at] + one.length[at] < from || one.start[at] > to) show(one.start[at] - (to - from) / 2, one.start[at] + (to - from) / 2);
+      } else said.textContent = about;
       draw();
+    }
+    function describe(one, at) {
+      const kind = timeline.kinds[one.kindOf[at]];
+      const code = (text) => el("span", { class: "code" }, text);
+      const facts = { work: workFacts, idle: () => [["idle", kind.name], ["until", code(kind.place)]], host: hostFacts }[one.lane.kind](one, at, kind, code);
+      facts.push(["time", `${time(one.length[at])}, from ${time(one.start[at])}`]);
+      said.replaceChildren(el("dl", {}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
+        el("button", { type: "button", click: () => showRows(null, one.lane.kind === "idle" ? kind.place : kind.name) }, "Show in tables"));
+    }
+    function workFacts(one, at, kind, code) {
+      const delay = one.host?.[at] ? one.start[at] - one.launch[at] : null;
+      return [["event", code(kind.name)], ["kind of work", timeline.categories[kind.category]],
+        ...(kind.place ? [["launched by", code(kind.place)]] : []), ["stream", one.lane.name],
+        ...(delay === null ? [] : [["launch", `${time(delay)} before its start, on ${hosts[one.host[at] - 1].name}`]])];
+    }
+    function hostFacts(one, at, kind, code) {
+      const within = launchedWithin(one, at);
+      return [[timeline.categories[kind.category], code(kind.name)], ["thread", one.lane.name],
+        ["launched", within.length ? `${whole(within.length)} device ${within.length === 1 ? "event" : "events"}, ${time(sum(within.map(({ stream, at }) => stream.length[at])))}` : "nothing"]];
+    }
+    /** The row and event under the pointer. */
+    function under(event) {
+      const y = event.clientY - canvas.getBoundingClientRect().top;
+      const one = y < TOP ? undefined : rows.find(({ top, high }) => y + box.scrollTop >= top && y + box.scrollTop < top + high);
+      if (!one || one.counter) return [one, -1];
+      return [one, eventAt(one, nsAt(event), (2 * (to - from)) / (width - names))];
+    }
+    function hover(event) {
+      pointer = shareAt(event);
+      const [one, at] = under(event);
+      if (one?.counter) {
+        const { times_ns: times, values } = one.counter;
+        const place = times.findLastIndex((ns) => ns <= nsAt(event));
+        if (place >= 0) return showTip(event, `${one.counter.name}: ${significant(values[place])}`);
+      }
+      if (at < 0) return hideTip();
+      const kind = timeline.kinds[one.kindOf[at]];
+      showTip(event, `${shortened(kind.name, 200)}\n${time(one.length[at])}, ${timeline.categories[kind.category]}`);
     }
     let drag = null;
     canvas.addEventListener("pointerdown", (event) => {
       drag = { x: event.clientX, from, to, moved: false };
       canvas.setPointerCapture(event.pointerId);
+      hideTip();
     });
     canvas.addEventListener("pointermove", (event) => {
-      if (!drag) return;
+      if (!drag) return hover(event);
       const moved = event.clientX - drag.x;
       if (Math.abs(moved) > 3) drag.moved = true;
       const ns = (moved / (width - names)) * (drag.to - drag.from);
       if (drag.moved) show(drag.from - ns, drag.to - ns);
     });
+    canvas.addEventListener("pointerleave", hideTip);
     canvas.addEventListener("pointerup", (event) => {
       const was = drag;
       drag = null;
       if (!was || was.moved) return;
-      const row = Math.floor((event.clientY - canvas.getBoundingClientRect().top - TOP) / HIGH);
-      if (!lanes[row]) return;
-      const [one, ns, near] = [lanes[row], from + shareAt(event) * (to - from), (2 * (to - from)) / (width - names)];
-      let found = -1;
-      for (let at = firstFrom(one, ns - one.longest - near); at < one.start.length && one.start[at] <= ns + near; at++)
-        if (one.start[at] + one.length[at] >= ns - near) found = at;
-      pick(row, found);
+      const ns = nsAt(event);
+      const step = event.clientY - canvas.getBoundingClientRect().top < TOP && timeline.marks.find((mark) => mark.start_ns <= ns && ns < mark.end_ns);
+      if (step) return show(step.start_ns, step.end_ns);
+      const [one, at] = under(event);
+      if (one && !one.counter) pick(one, at);
     });
     canvas.addEventListener("dblclick", (event) => zoomed(0.25, shareAt(event)));
     canvas.addEventListener("wheel", (event) => {
-      // A page that scrolls must not get stuck in a picture.
-      if (document.activeElement !== canvas && !event.ctrlKey) return;
+      const across = event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX;
+      if (event.ctrlKey || event.metaKey) zoomed(event.deltaY > 0 ? 1.25 : 0.8, shareAt(event));
+      else if (Math.abs(across) > (event.shiftKey ? 0 : Math.abs(event.deltaY))) show(from + (across / width) * (to - from), to + (across / width) * (to - from));
+      else return;
       event.preventDefault();
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) show(from + (event.deltaX / width) * (to - from), to + (event.deltaX / width) * (to - from));
-      else zoomed(event.deltaY > 0 ? 1.25 : 0.8, shareAt(event));
     }, { passive: false });
-    canvas.addEventListener("keydown", (event) => {
-      const step = (to - from) / 5;
-      const keys = {
-        "+": () => zoomed(0.5, 0.5), "=": () => zoomed(0.5, 0.5), "-": () => zoomed(2, 0.5), 0: () => show(0, timeline.end_ns), Home: () => show(0, to - from),
-        ArrowLeft: () => show(from - step, to - step), ArrowRight: () => show(from + step, to + step),
-        ArrowUp: () => pick(Math.max(0, lane - 1), -1), ArrowDown: () => pick(Math.min(lanes.length - 1, lane + 1), -1),
-        n: () => pick(lane, Math.min(lanes[lane].start.length - 1, picked < 0 ? firstFrom(lanes[lane], from) : picked + 1)),
-        p: () => pick(lane, Math.max(0, picked - 1)),
-      };
-      if (event.ctrlKey || event.metaKey || !keys[event.key]) return;
+    box.addEventListener("scroll", () => requestAnimationFrame(draw));
+    const pan = (share) => show(from + share * (to - from), to + share * (to - from));
+    const nextRow = (step) => {
+      const list = rows.filter((one) => !one.counter);
+      pick(list[clamp(list.indexOf(row) + step, 0, list.length - 1)], -1);
+    };
+    const fitted = () => picked >= 0 && show(row.start[picked] - row.length[picked] / 2 - 50, row.start[picked] + 1.5 * row.length[picked] + 50);
+    const focused = {
+      "+": () => zoomed(0.5, 0.5), "=": () => zoomed(0.5, 0.5), "-": () => zoomed(2, 0.5), 0: () => show(0, timeline.end_ns), Home: () => show(0, to - from),
+      ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), ArrowUp: () => nextRow(-1), ArrowDown: () => nextRow(1),
+      n: () => pick(row, Math.min(row.start.length - 1, picked < 0 ? firstFrom(row, from) : picked + 1)), p: () => pick(row, Math.max(0, picked - 1)),
+    };
+    const anywhere = { w: () => zoomed(0.7, pointer), s: () => zoomed(1 / 0.7, pointer), a: () => pan(-0.15), d: () => pan(0.15), f: fitted, Escape: () => pick(row, -1) };
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea, [role=tree], [role=application]")) return;
+      const { top, bottom } = box.getBoundingClientRect();
+      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+      const act = key === "/" ? () => (search.focus(), search.select()) : (document.activeElement === canvas && focused[key]) || (top < innerHeight && bottom > 0 && anywhere[key]);
+      if (!act) return;
       event.preventDefault();
-      keys[event.key]();
+      act();
     });
-    draw();
+    arrange();
     listeners.push(draw);
     beforePrint.push(() => {
       const shapes = [];
       paint({
-        rect: (fill, left, top, wide, high) => wide > 0 && shapes.push(svg("rect", { x: left.toFixed(1), y: top, width: wide.toFixed(1), height: high.toFixed(1), fill })),
+        rect: (fill, left, top, wide, high, isFaded) => wide > 0 && shapes.push(svg("rect", { x: left.toFixed(1), y: top, width: wide.toFixed(1), height: high.toFixed(1), fill, opacity: isFaded ? 0.2 : undefined })),
         text: (ink, left, top, text) => shapes.push(label(left, top, text)),
-      });
+        curve: (a, b, c, d) => shapes.push(svg("path", { class: "roof", d: `M${a},${b}C${a},${(b + d) / 2} ${c},${(b + d) / 2} ${c},${d}` })),
+      }, 0, height);
       // On paper the picture is drawn, up to what a printer takes.
       paper.replaceChildren(shapes.length < 60000 ? drawing(width, height, "Timeline", shapes) : el("p", {}, "The timeline has too many events to print."));
     });
@@ -776,7 +966,7 @@
   function drawRoofline() {
     const roofs = page.rooflines.filter((roof) => roof.ceilings);
     const clear = el("button", { type: "button", hidden: true, click: () => brushed(null) }, "Show all operators again");
-    const part = section("roofline", roofs.length ? "Roofline" : "Rates", clear);
+    const part = section("roofline", roofs.length ? "Roofline" : "Rates", true, clear);
     const points = page.rooflines.flatMap((roof, at) => roof.points.map((point) => ({ ...point, roof: at }))).sort((a, b) => b.rates.time_us - a.rates.time_us);
     const all = sum(points.map((point) => point.rates.time_us));
     const isTwo = points.some((point) => point.before);
@@ -852,7 +1042,7 @@
       legend.replaceChildren(...(isTwo ? [colourKey(BETTER, "↑ faster in the second run"), colourKey(WORSE, "↓ slower in the second run")] : [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all))))),
         ...(page.rooflines.length > 1 ? page.rooflines.map((roof, at) => shapeKey(at, roof.title)) : []));
       about.textContent = `Each mark is an operator with one set of arguments; its area is its time${isTwo ? ", its arrow starts at its place in the first run" : ""}. Drag a box around marks to show only their table rows.` +
-        (outside ? ` ${whole(outside)} more, each with less than 0.05 % of this time, lie outside the chart.` : "");
+        (outside ? ` ${whole(outside)} more, each with less than 0.05% of this time, lie outside the chart.` : "");
     }
     draw();
     listeners.push(draw);
@@ -868,7 +1058,7 @@
   // ---- communication ----------------------------------------------------------------------------------------------------
   function drawCommunication() {
     const { note, points, ranks } = page.communication;
-    const part = section("communication", "Communication");
+    const part = section("communication", "Communication", true);
     const [exchange, waits] = [el("figure", {}), el("figure", {})];
     part.append(exchange, waits);
     const of = (name) => [...new Set(points.map((point) => point[name]))];
@@ -931,7 +1121,7 @@
   }
 
   function drawTables() {
-    const part = section("tables", "Tables");
+    const part = section("tables", "Tables", true);
     part.classList.add("long");
     const list = el("div", { class: "contents", role: "navigation", "aria-label": "Tables" });
     const panel = el("div", {});
@@ -1031,12 +1221,14 @@
         scope: "col", class: isNumeric(column) && column.kind !== "identifier" ? "figure-cell" : undefined, title: [column.description, ...column.caveats].join("\n\n"),
       }, el("button", { type: "button", click: () => sortBy(column) }, column.name))));
       const body = el("tbody", {});
+      const foot = el("tfoot", {});
       const frame = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table ${table.name}` },
-        el("table", { "aria-rowcount": table.rows + 1 }, el("thead", {}, head), body));
+        el("table", { "aria-rowcount": table.rows + 1 }, el("thead", {}, head), body, foot));
       const aside = el("div", { class: "details", hidden: true });
       const caveats = table.caveats.length ? el("p", { class: "note" }, table.caveats.join(" ")) : null;
       const picture = table.chart ? chartOf(table) : null;
       let rows = [];
+      let chosen = new Set();
       let picked = -1;
       function sortBy(column) {
         const first = isNumeric(column);
@@ -1079,13 +1271,20 @@
       }
       function fill() {
         rows = rowsOf(table);
+        chosen = new Set(rows);
         const all = table.columns[0]?.cells.length ?? 0;
         [...head.children].forEach((cell, at) => (columns[at].name === state.sort ? cell.setAttribute("aria-sort", state.down ? "descending" : "ascending") : cell.removeAttribute("aria-sort")));
         const isBad = state.filter && matcher(state.filter) === null;
-        const chosen = isBrushed ? ", only operators selected in the roofline" : brush ? "; no operator selected in the roofline is in this table" : "";
-        said.textContent = isBad ? "Not a valid regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${chosen}` : `${whole(rows.length)} of ${whole(table.rows)} rows${chosen}`;
+        const scope = isBrushed ? ", only operators selected in the roofline" : brush ? "; no operator selected in the roofline is in this table" : "";
+        said.textContent = isBad ? "Not a valid regular expression." : rows.length === all ? `${whole(table.rows)} ${table.rows === 1 ? "row" : "rows"}${scope}` : `${whole(rows.length)} of ${whole(table.rows)} rows${scope}`;
         frame.scrollTop = 0;
+        foot.replaceChildren(...(rows.length > 1 && !table.left_out ? [totals()] : []));
         draws();
+      }
+      /** The sums of the rows that are shown, in columns that have a sum. */
+      function totals() {
+        const sums = columns.map((column) => (column.sums ? sum(column.cells.filter((_, row) => chosen.has(row)).filter((value) => typeof value === "number")) : null));
+        return el("tr", {}, columns.map((column, at) => el("td", { class: isNumeric(column) ? "figure-cell" : undefined }, sums[at] !== null ? formats[at](sums[at]) : at === 0 ? "total" : "")));
       }
       let waiting = false;
       frame.addEventListener("scroll", () => {
@@ -1104,7 +1303,7 @@
         if (brush) brushed(null);
         await choose(place, { filter });
         keep();
-        part.scrollIntoView();
+        reveal(part);
       },
     };
     /** The first table that has a row with this text, those for people before those of details. */
@@ -1244,7 +1443,7 @@
   // ---- two runs -------------------------------------------------------------------------------------------------------
   function drawWaterfall() {
     const { title, runs, totals_ns, steps: changes } = page.waterfall;
-    const part = section("waterfall", "What changed");
+    const part = section("waterfall", "What changed", false);
     const body = el("figure", {});
     part.append(el("p", { class: "note" }, title), body, twin(["part", "time"], () => [[runs[0], time(totals_ns[0])], ...changes.map(([name, ns]) => [name, signed(ns)]), [runs[1], time(totals_ns[1])]]));
     const draw = () => {
@@ -1269,7 +1468,7 @@
   /** The work of two runs as a tree of modules: what is below a row counts for it. */
   function drawDifference() {
     const { runs, units, left_out } = page.difference;
-    const part = section("difference", "What differs");
+    const part = section("difference", "What differs", false);
     part.classList.add("long");
     /** Rows below one that are shown before the others are asked for. */
     const MOST = 30;
@@ -1393,7 +1592,7 @@
 
   // ---- how this was made ----------------------------------------------------------------------------------------------
   function drawMade() {
-    const part = section("made", "How this was made");
+    const part = section("made", "How this was made", true);
     part.append(el("div", { class: "details" }, el("dl", {}, page.made_by.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
     const meanings = el("details", { class: "twin" }, el("summary", {}, "What the columns mean"));
     meanings.addEventListener("toggle", async () => {
@@ -1408,22 +1607,25 @@
 
   // ---- all of it ------------------------------------------------------------------------------------------------------
   const beforePrint = [];
+  let folded = [];
   addEventListener("beforeprint", () => {
     document.documentElement.dataset.theme = "light";
     redraw();
+    folded = [...main.querySelectorAll("details.part:not([open])")];
+    folded.forEach((part) => (part.open = true));
     beforePrint.forEach((prepare) => prepare());
   });
-  addEventListener("afterprint", applyTheme);
+  addEventListener("afterprint", () => (folded.forEach((part) => (part.open = false)), applyTheme()));
   document.body.append(el("a", { class: "skip", href: "#content" }, "Skip to the report"), main, tip);
   const theme = drawHead();
   main.prepend(links);
-  if (page.findings.length) drawFindings();
   if (page.bars.length) drawBars();
   if (page.waterfall) drawWaterfall();
-  if (page.icicles.length) drawIcicle();
   const waits = timeline?.lanes.length ? drawTimeline() : null;
-  if (page.rooflines.some((roof) => roof.points.length)) drawRoofline();
+  if (page.findings.length) drawFindings();
   if (page.difference) drawDifference();
+  if (page.icicles.length) drawIcicle();
+  if (page.rooflines.some((roof) => roof.points.length)) drawRoofline();
   if (page.communication) drawCommunication();
   if (contents.length) drawTables();
   drawMade();

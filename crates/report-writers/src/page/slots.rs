@@ -10,7 +10,7 @@ use sheets::{Caveat, Chart, ChartShape, ColumnKind, Role, Table, Verdict};
 
 use super::content::Page;
 use super::timeline::Timeline;
-use crate::json::PageCell;
+use crate::json::{PageCell, aggregate_of};
 use crate::report::Report;
 
 /// Most rows of a table that a page has; a line says how many more there are.
@@ -92,9 +92,10 @@ fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
         let unit = column.kind().unit().map_or("", sheets::Unit::symbol);
         write!(
             out,
-            ",\"kind\":\"{}\",\"unit\":\"{unit}\",\"role\":\"{}\",\"better\":\"{}\",\"description\":",
+            ",\"kind\":\"{}\",\"unit\":\"{unit}\",\"role\":\"{}\",\"sums\":{},\"better\":\"{}\",\"description\":",
             kind(column.kind()),
             role(column.role()),
+            aggregate_of(column) == "sum",
             match column.verdict() {
                 Some(Verdict::LessIsBetter) => "less",
                 Some(Verdict::AboveOneIsBetter) => "above one",

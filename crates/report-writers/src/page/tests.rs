@@ -24,14 +24,14 @@ fn table(rows: usize) -> Table {
 }
 
 fn page() -> Page {
-    let event = |start_ns, duration_ns, kind| LaneEvent { start_ns, duration_ns, kind };
+    let event = |start_ns, duration_ns, kind| LaneEvent { start_ns, duration_ns, kind, launch: None };
     let kind = |name: &str, category| EventKind { name: name.into(), category, place: "aten::mm".into() };
     Page {
         title: HOSTILE.into(),
         head: vec!["2 × GPU".into()],
         statements: vec!["bound by GEMM".into()],
         warnings: vec![PageWarning { severity: WarningSeverity::Warning, text: "no shapes".into() }],
-        figures: vec![PageFigure { name: "busy".into(), value: "70 %".into(), note: "of 1 µs".into() }],
+        figures: vec![PageFigure { name: "busy".into(), value: "70%".into(), note: "of 1 µs".into() }],
         findings: vec![PageFinding {
             rule: "IDLE-SYNC".into(),
             rank: 1,
@@ -59,7 +59,9 @@ fn page() -> Page {
                 Lane { name: "stream 8".into(), events: vec![event(70_000, 1, 1)], ..Lane::default() },
             ],
             marks: vec![TimelineMark { name: "step 0".into(), start_ns: 0, end_ns: 500 }],
+            ..Timeline::default()
         }),
+        kinds: [("GEMM".to_owned(), PageKind { fill: "#0072b2".into(), letter: "G".into() })].into(),
         ..Page::default()
     }
 }
@@ -140,7 +142,7 @@ fn page_is_as_it_was() {
 <li>no shapes</li>
 </ul>
 <ul>
-<li>busy: 70 % of 1 µs</li>
+<li>busy: 70% of 1 µs</li>
 </ul>
 <ul>
 <li>1. The host waits </li>
@@ -152,8 +154,8 @@ fn page_is_as_it_was() {
 </svg>
 <table>
 <tr><th>part</th><th>ms</th><th>share</th></tr>
-<tr><td>GEMM</td><td>0.001</td><td>70.0 %</td></tr>
-<tr><td>idle</td><td>0.000</td><td>30.0 %</td></tr>
+<tr><td>GEMM</td><td>0.001</td><td>70.0%</td></tr>
+<tr><td>idle</td><td>0.000</td><td>30.0%</td></tr>
 </table>
 </noscript>
 <svg id="drawing" width="0" height="0" aria-hidden="true"></svg>
@@ -165,7 +167,7 @@ fn page_is_as_it_was() {
 </body>
 </html>
 "#,
-        "#0072b2", "#e69f00"
+        "#0072b2", "#999999"
     );
     assert_eq!(shape, expected);
 }
@@ -253,12 +255,41 @@ fn events_stand_by_lane_and_start() {
 }
 
 #[test]
+fn launches_stand_behind_the_events_of_their_lane() {
+    let launch = |start_ns| Some(Launch { host: 2, start_ns });
+    let event = |start_ns, launch| LaneEvent { start_ns, duration_ns: 5, kind: 0, launch };
+    let events = vec![event(10, launch(4)), event(20, None), event(30, launch(33))];
+    let kinds = vec![EventKind { name: "k".into(), category: 0, place: String::new() }];
+    let host = Lane { name: "main".into(), kind: LaneKind::Host, events: vec![event(0, None)] };
+    let lanes = vec![Lane { name: "s".into(), events, ..Lane::default() }, host];
+    let timeline = Timeline { categories: vec!["GEMM".into()], kinds, lanes, ..Timeline::default() };
+    let html = html(&Page { timeline: Some(timeline), ..Page::default() }, Vec::new());
+    let header = &json(&slot(&html, "page")[0])["timeline"];
+    assert_eq!(header["lanes"][0]["linked"], true);
+    assert_eq!(header["lanes"][1]["kind"], "host");
+    let events = numbers(&slot(&html, "events")[0]);
+    // Number, starts, lengths, kinds; then the thread with the distance: 6 before, nothing, 3 after.
+    assert_eq!(events[..10], [3, 10, 10, 10, 5, 5, 5, 0, 0, 0]);
+    assert_eq!(events[10..15], [3, 12, 0, 3, 5]);
+    assert_eq!(events[15..], [1, 0, 5, 0]);
+}
+
+#[test]
+fn a_counter_keeps_the_largest_value_of_a_moment_and_where_it_ends() {
+    let values = vec![(0, 1.0), (1, 5.0), (2, 2.0), (100, 2.0), (200, 0.0)];
+    let counter = Counter::new("queue", values, 10 * BINS);
+    assert_eq!(counter.times_ns, [0, 2, 200]);
+    assert_eq!(counter.values, [5.0, 2.0, 0.0]);
+}
+
+#[test]
 fn beyond_the_limit_moments_are_summed_up_and_the_longest_events_stay() {
     let events = |count: usize| {
         let event = |at: usize| LaneEvent {
             start_ns: at as i64 * 10,
             duration_ns: if at == 5 { 9 } else { 4 },
             kind: at % 2,
+            launch: None,
         };
         (0..count).map(event).collect()
     };
@@ -273,10 +304,10 @@ fn beyond_the_limit_moments_are_summed_up_and_the_longest_events_stay() {
             Lane {
                 name: "idle".into(),
                 kind: LaneKind::Idle,
-                events: vec![LaneEvent { start_ns: 4, duration_ns: 3, kind: 1 }],
+                events: vec![LaneEvent { start_ns: 4, duration_ns: 3, kind: 1, launch: None }],
             },
         ],
-        marks: Vec::new(),
+        ..Timeline::default()
     };
     let page = |count: usize| Page { timeline: Some(timeline(count)), ..Page::default() };
     let count = MOST_EXACT + 1;
@@ -288,7 +319,10 @@ fn beyond_the_limit_moments_are_summed_up_and_the_longest_events_stay() {
     assert!(numbers[1 + LONGEST..1 + 2 * LONGEST].contains(&9), "the longest is there");
     let (idle, bins) = numbers[1 + 3 * LONGEST..].split_at(4);
     assert_eq!(idle, [1, 4, 3, 1]);
-    assert_eq!(header["lanes"][1], serde_json::json!({"name": "idle", "idle": true, "exact": true}));
+    assert_eq!(
+        header["lanes"][1],
+        serde_json::json!({"name": "idle", "kind": "idle", "exact": true, "linked": false})
+    );
     let mut bins = bins.iter().copied();
     let mut next = || bins.next().unwrap();
     let mut sum = 0;

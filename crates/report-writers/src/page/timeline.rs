@@ -1,4 +1,5 @@
-//! Device events in few bytes: each where there is room, else how busy each moment was, and the longest events.
+//! Device and host events in few bytes: each where there is room, else the longest, and how busy the devices were at each
+//! moment.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,22 +11,26 @@ use serde::Serialize;
 pub(super) const MOST_EXACT: usize = 300_000;
 /// Most idle times that a page has one by one.
 const MOST_EXACT_IDLE: usize = 50_000;
+/// Most host events that a page has.
+const MOST_EXACT_HOST: usize = 200_000;
 /// Moments of the timeline where events are summed up.
 pub(super) const BINS: i64 = 4_096;
 /// Events that stand one by one beside the sums.
 pub(super) const LONGEST: usize = 2_000;
 
-/// What devices did over time.
+/// What devices and the threads that launched their work did over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     /// Kinds of work.
     pub categories: Vec<String>,
     /// What events are called, and what they belong to: many events are of one kind.
     pub kinds: Vec<EventKind>,
-    /// Streams or queues, from the top.
+    /// Streams, queues and threads, from the top.
     pub lanes: Vec<Lane>,
     /// Steps and other spans, above the lanes.
     pub marks: Vec<TimelineMark>,
+    /// Values over time, below the streams.
+    pub counters: Vec<Counter>,
 }
 
 /// What several events have in common.
@@ -39,7 +44,7 @@ pub struct EventKind {
     pub place: String,
 }
 
-/// A stream or queue.
+/// A stream, queue or thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
     /// Name.
@@ -51,13 +56,23 @@ pub struct Lane {
 }
 
 /// What a lane shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LaneKind {
     /// What a stream or queue ran.
     #[default]
     Work,
     /// When a device ran nothing; the kinds of its events are the causes.
     Idle,
+    /// What a thread of the host did: events inside each other.
+    Host,
+}
+
+impl Lane {
+    /// Whether the launch of an event is recorded.
+    fn is_linked(&self) -> bool {
+        self.events.iter().any(|event| event.launch.is_some())
+    }
 }
 
 impl LaneKind {
@@ -66,6 +81,15 @@ impl LaneKind {
         match self {
             LaneKind::Work => MOST_EXACT,
             LaneKind::Idle => MOST_EXACT_IDLE,
+            LaneKind::Host => MOST_EXACT_HOST,
+        }
+    }
+
+    /// How many of the longest a page has, where there are more: nothing sums up the others of a thread.
+    const fn longest(self) -> usize {
+        match self {
+            LaneKind::Work | LaneKind::Idle => LONGEST,
+            LaneKind::Host => MOST_EXACT_HOST,
         }
     }
 }
@@ -100,6 +124,55 @@ pub struct LaneEvent {
     pub duration_ns: i64,
     /// Place among the kinds.
     pub kind: usize,
+    /// What launched it, where that is recorded.
+    pub launch: Option<Launch>,
+}
+
+/// The launch of a device event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Place of its thread among the lanes of the host.
+    pub host: usize,
+    /// Its start in nanoseconds.
+    pub start_ns: i64,
+}
+
+/// A value over time: each stands until the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Counter {
+    /// What it is, with its unit.
+    pub name: String,
+    /// When it changes, in nanoseconds, in order.
+    pub times_ns: Vec<i64>,
+    /// What it changes to.
+    pub values: Vec<f64>,
+}
+
+impl Counter {
+    /// A counter of these values by time; where several share a moment of the picture, the largest is kept.
+    #[must_use]
+    pub fn new(name: impl Into<String>, mut values: Vec<(i64, f64)>, end_ns: i64) -> Self {
+        values.sort_by_key(|&(time, _)| time);
+        let width = (end_ns / BINS).max(1);
+        let mut counter = Counter { name: name.into(), ..Counter::default() };
+        for of_bin in values.chunk_by(|a, b| a.0 / width == b.0 / width) {
+            let Some(&(first, _)) = of_bin.first() else { continue };
+            let &(last, at_end) = of_bin.last().unwrap_or(&(first, 0.0));
+            let largest = of_bin.iter().map(|&(_, value)| value).fold(f64::NEG_INFINITY, f64::max);
+            counter.push(first, largest);
+            if at_end < largest {
+                counter.push(last.max(first + 1), at_end);
+            }
+        }
+        counter
+    }
+
+    fn push(&mut self, time: i64, value: f64) {
+        if self.values.last() != Some(&value) {
+            self.times_ns.push(time);
+            self.values.push(value);
+        }
+    }
 }
 
 /// A span of time with a name.
@@ -139,16 +212,19 @@ impl Timeline {
         let mut all: Vec<i64> =
             self.lanes_of(kind).flat_map(|lane| &lane.events).map(|event| event.duration_ns).collect();
         all.sort_unstable_by_key(|&duration| Reverse(duration));
-        Exact { shortest: all.get(LONGEST - 1).copied(), room: LONGEST }
+        let room = kind.longest();
+        Exact { shortest: all.get(room - 1).copied(), room }
     }
 
     /// Which events stand one by one, by lane, each lane's by start.
     fn exact(&self) -> Vec<Vec<LaneEvent>> {
-        let (mut work, mut idle) = (self.longest(LaneKind::Work), self.longest(LaneKind::Idle));
+        let [mut work, mut idle, mut host] =
+            [LaneKind::Work, LaneKind::Idle, LaneKind::Host].map(|kind| self.longest(kind));
         let of_lane = |lane: &Lane| {
             let exact = match lane.kind {
                 LaneKind::Work => &mut work,
                 LaneKind::Idle => &mut idle,
+                LaneKind::Host => &mut host,
             };
             let mut events: Vec<LaneEvent> =
                 lane.events.iter().filter(|event| exact.keep(event)).copied().collect();
@@ -163,8 +239,8 @@ impl Timeline {
         let used = self.used_kinds();
         let kinds: Vec<&EventKind> = used.iter().map(|&kind| &self.kinds[kind]).collect();
         let lane = |lane: &Lane| {
-            let is_idle = lane.kind == LaneKind::Idle;
-            serde_json::json!({"name": lane.name, "idle": is_idle, "exact": self.is_exact(lane.kind)})
+            let exact = self.is_exact(lane.kind);
+            serde_json::json!({"name": lane.name, "kind": lane.kind, "exact": exact, "linked": lane.is_linked()})
         };
         let lanes: Vec<_> = self.lanes.iter().map(lane).collect();
         let header = serde_json::json!({
@@ -172,6 +248,7 @@ impl Timeline {
             "kinds": kinds,
             "lanes": lanes,
             "marks": self.marks,
+            "counters": self.counters,
             "end_ns": self.end(),
             "events": self.event_count(LaneKind::Work),
             "exact": self.is_exact(LaneKind::Work),
@@ -187,8 +264,10 @@ impl Timeline {
         (0..used.len()).filter(|&kind| used[kind]).collect()
     }
 
-    /// The events: for each lane their number, then all distances of starts, all lengths and all kinds. Then, for each
-    /// lane that is not exact, the number of categories, for each of these its place, the number of bins that it
+    /// The events: for each lane their number, then all distances of starts, all lengths and all kinds, and where launches
+    /// are recorded, for all of them 0 or one more than the place of the launching thread, followed by how long before the
+    /// event the launch was (twice that; for a launch after the event one less than twice the distance). Then, for each lane
+    /// of a device that is not exact, the number of categories, for each of these its place, the number of bins that it
     /// has time in, and for each of these the distance to the bin before it and the time in nanoseconds. Every number
     /// is unsigned, seven bits a byte, the lowest first; the highest bit says that more follow.
     pub(super) fn write_events(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -196,7 +275,7 @@ impl Timeline {
         for (place, &kind) in self.used_kinds().iter().enumerate() {
             places[kind] = place as u64;
         }
-        for events in self.exact() {
+        for (lane, events) in self.lanes.iter().zip(self.exact()) {
             write_number(out, events.len() as u64)?;
             let mut before = 0;
             for event in &events {
@@ -205,9 +284,13 @@ impl Timeline {
             }
             events.iter().try_for_each(|event| write_number(out, event.duration_ns.unsigned_abs()))?;
             events.iter().try_for_each(|event| write_number(out, places[event.kind]))?;
+            if lane.is_linked() {
+                events.iter().try_for_each(|event| write_launch(out, event))?;
+            }
         }
         let width = (self.end() + BINS - 1) / BINS;
-        for lane in self.lanes.iter().filter(|lane| !self.is_exact(lane.kind)) {
+        let summed = |lane: &&Lane| lane.kind != LaneKind::Host && !self.is_exact(lane.kind);
+        for lane in self.lanes.iter().filter(summed) {
             let bins = self.bins(lane, width);
             write_number(out, bins.len() as u64)?;
             for (category, times) in bins {
@@ -240,6 +323,13 @@ impl Timeline {
         }
         bins
     }
+}
+
+fn write_launch(out: &mut dyn Write, event: &LaneEvent) -> io::Result<()> {
+    let Some(launch) = event.launch else { return write_number(out, 0) };
+    let distance = event.start_ns - launch.start_ns;
+    write_number(out, launch.host as u64 + 1)?;
+    write_number(out, 2 * distance.unsigned_abs() - u64::from(distance < 0))
 }
 
 fn write_number(out: &mut dyn Write, mut number: u64) -> io::Result<()> {

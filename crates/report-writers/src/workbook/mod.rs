@@ -3,6 +3,7 @@
 mod cells;
 mod charts;
 mod grouped;
+mod index;
 mod labels;
 mod lines;
 mod number_format;
@@ -63,7 +64,8 @@ const AUTHOR: &str = "tracelens";
 /// Bytes of a workbook's properties that are read.
 const LONGEST_PROPERTIES: u64 = 1 << 16;
 
-/// An xlsx workbook with one sheet per table, in order.
+/// An xlsx workbook with one sheet per table, in order. Of many tables the first and those with a chart or on the first
+/// page are shown; the others are hidden behind a list of all with links.
 ///
 /// The header row is bold, stays in view with the columns that name the rows, filters its columns and explains each
 /// column in a message that appears when its header is selected; the header of a column that is empty or not to be relied
@@ -119,8 +121,10 @@ impl Workbook {
                 .set_creation_datetime(&created),
         );
         let tables = report.tables().iter().map(Table::name);
-        let mut names = sheet_names(tables.chain([labels::SHEET]));
+        let mut names = sheet_names(tables.chain([labels::SHEET, index::SHEET]));
+        let index = names.pop().unwrap_or_default();
         let mut labels = ChartLabels::new(names.pop().unwrap_or_default());
+        let shown = index::shown(report.tables());
         let sources: Vec<Source<'_>> = report
             .tables()
             .iter()
@@ -128,7 +132,7 @@ impl Workbook {
             .map(|(table, sheet_name)| Source { table, sheet_name })
             .collect();
         let sheets = report.each_table(write_sheet)?;
-        for (&source, written) in sources.iter().zip(sheets) {
+        for (position, (&source, written)) in sources.iter().zip(sheets).enumerate() {
             let Source { table, sheet_name } = source;
             if sheet_name != table.name() {
                 let (table, sheet) = (table.name().to_owned(), sheet_name.to_owned());
@@ -138,7 +142,13 @@ impl Workbook {
             warnings.extend(of_sheet);
             sheet.set_name(sheet_name)?;
             insert_chart(&mut sheet, source, &sources, &widths, &mut labels)?;
+            if let Some(shown) = &shown {
+                sheet.set_hidden(!shown[position]);
+            }
             workbook.push_worksheet(sheet);
+            if let (Some(shown), 0) = (&shown, position) {
+                workbook.push_worksheet(index::sheet(&index, &sources, shown)?);
+            }
         }
         if let Some(sheet) = labels.into_sheet()? {
             workbook.push_worksheet(sheet);

@@ -35,9 +35,16 @@ fn page_of_training(folder: &Path) -> PathBuf {
     folder.join("page.html")
 }
 
+/// Unfolds a part of the page and scrolls to it.
+fn unfold(browser: &mut Browser, part: &str) {
+    browser.evaluate(&format!(
+        "{{ const part = document.getElementById('{part}'); part.open = true; part.scrollIntoView({{ behavior: 'instant' }}); }}"
+    ));
+}
+
 /// Shows the tables, which are drawn when they come into view.
 fn show_tables(browser: &mut Browser) {
-    browser.evaluate("document.getElementById('tables').scrollIntoView({ behavior: 'instant' })");
+    unfold(browser, "tables");
     browser.wait_for("document.querySelector('#tables tbody tr.pick') !== null");
 }
 
@@ -189,6 +196,9 @@ fn tables_are_sorted_filtered_and_kept_in_the_address() {
     assert!(details.as_str().unwrap().contains("aten::mm"), "{details}");
     // What the rooflines chose limits the tables.
     filter(&mut browser, "");
+    let total = "document.querySelector('#tables tfoot td:nth-child(2)').textContent";
+    assert_eq!(browser.evaluate(total), "92.317", "the sum of the column");
+    unfold(&mut browser, "roofline");
     browser.evaluate("document.querySelector('#roofline .pointer').dispatchEvent(new MouseEvent('click'))");
     browser
         .wait_for("/no operator selected/.test(document.querySelector('#tables [role=status]').textContent)");
@@ -218,11 +228,98 @@ fn the_keyboard_moves_through_tree_and_timeline() {
     assert!(browser.evaluate("location.hash").as_str().unwrap().contains("zoom="));
     press(&mut browser, "#timeline canvas", "0");
     assert!(!browser.evaluate("location.hash").as_str().unwrap().contains("zoom="));
+    unfold(&mut browser, "tree");
     press(&mut browser, "#tree figure svg", "ArrowDown");
     press(&mut browser, "#tree figure svg", "Enter");
     assert!(browser.evaluate("location.hash").as_str().unwrap().contains("tree=0."));
     press(&mut browser, "#tree figure svg", "Escape");
     assert!(!browser.evaluate("location.hash").as_str().unwrap().contains("tree=0."));
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+/// The place in a canvas of a moment, from 0 to 1 of the recording, in a row, from the top.
+fn point_at(share: f64, y: u32) -> String {
+    format!(
+        "(() => {{ const frame = document.querySelector('#timeline canvas').getBoundingClientRect(); \
+         const names = Number(document.querySelector('#timeline canvas').dataset.names); \
+         return {{ clientX: frame.left + names + {share} * (frame.width - names), clientY: frame.top + {y}, bubbles: true, pointerId: 1 }}; }})()"
+    )
+}
+
+#[test]
+fn the_first_screen_has_headline_bar_timeline_and_three_findings() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1440, "light");
+    for part in ["#head .headline", "#time svg", "#timeline canvas", "#findings article:nth-child(3) .remedy"]
+    {
+        let bottom =
+            browser.evaluate(&format!("document.querySelector('{part}').getBoundingClientRect().bottom"));
+        assert!(bottom.as_f64() < Some(900.0), "{part} ends at {bottom}");
+    }
+    for part in ["tree", "roofline", "communication", "tables", "made"] {
+        assert_eq!(browser.evaluate(&format!("document.getElementById('{part}').open")), false, "{part}");
+    }
+    // What is unfolded is in the address.
+    unfold(&mut browser, "roofline");
+    browser.wait_for("location.hash.includes('open=roofline')");
+}
+
+#[test]
+fn an_event_leads_to_its_launch_and_a_call_to_what_it_launched() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1440, "light");
+    let click = |browser: &mut Browser, share: f64, y: u32| {
+        let at = point_at(share, y);
+        for kind in ["pointerdown", "pointerup"] {
+            browser.evaluate(&format!(
+                "document.querySelector('#timeline canvas').dispatchEvent(new PointerEvent('{kind}', {at}))"
+            ));
+        }
+        browser
+            .evaluate("document.querySelector('#timeline .details').textContent")
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    // The scale and the steps, the row of idle times, then the first stream.
+    let kernel = click(&mut browser, 0.2, 70);
+    assert!(kernel.contains("kind of work") && kernel.contains("before its start, on thread"), "{kernel}");
+    // Streams and counters, then the first thread: its topmost event is the step, which launches all of it.
+    let step = click(&mut browser, 0.2, 40 + 3 * 20 + 2 * 30 + 5);
+    assert!(step.contains("ProfilerStep") && step.contains("device events, "), "{step}");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn names_are_searched_in_the_timeline() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = page_of_training(folder.path());
+    browser.open(&page, 1440, "light");
+    press(&mut browser, "#timeline canvas", "/");
+    assert_eq!(browser.evaluate("document.activeElement.type"), "search");
+    browser.evaluate(
+        "{ const field = document.activeElement; field.value = 'nccl'; field.dispatchEvent(new Event('input')); }",
+    );
+    browser.wait_for(
+        "/^9 events, .* on the device/.test(document.querySelector('#timeline header .note').textContent)",
+    );
+    press(&mut browser, "#timeline input", "Enter");
+    let first = browser.evaluate("document.querySelector('#timeline .details').textContent");
+    press(&mut browser, "#timeline input", "Enter");
+    let second = browser.evaluate("document.querySelector('#timeline .details').textContent");
+    assert!(first.as_str().unwrap().contains("nccl") && first != second, "{first} {second}");
+    press(&mut browser, "#timeline canvas", "f");
+    assert!(browser.evaluate("location.hash").as_str().unwrap().contains("zoom="));
+    let zoom = browser.evaluate("location.hash");
+    for key in ["d", "w", "s", "a"] {
+        press(&mut browser, "#timeline canvas", key);
+    }
+    assert_ne!(browser.evaluate("location.hash"), zoom);
     assert_eq!(browser.faults(), Vec::<String>::new());
 }
 
