@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<d
             text("Roofline Bound")
         )?;
         writeln!(out, "  took       {:.1} µs", number("Kernel Time (µs)_mean"))?;
-        writeln!(out, "  reached    {:.1} % of the roofline", number("Pct Roofline_mean"))?;
+        writeln!(out, "  reached    {:.1}% of the roofline", number("Pct Roofline_mean"))?;
         writeln!(out, "  note       {}", text("note"))?;
     }
     for (table, row) in coverage? {

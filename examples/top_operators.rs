@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<d
     let columns = [column("name")?, column("total_direct_kernel_time_ms")?, column("Percentage (%)")?];
     for row in 0..operators.height().min(10) {
         let [name, time, share] = columns.map(|column| column.cell(row));
-        writeln!(out, "{:>12} ms {:>12} %  {}", time.text(), share.text(), name.text())?;
+        writeln!(out, "{:>12} ms {:>12}%  {}", time.text(), share.text(), name.text())?;
     }
     Ok(())
 }

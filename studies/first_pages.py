@@ -9,7 +9,7 @@ intervals, communication is told by a list of substrings of names, a launch is a
 correlation. The page is read as `-v` prints it; without `-v` it must have at most 40 lines of 100 columns (but
 for lines `wrote …`) and the same findings. Idle time is held against launches that ended after the device ran
 dry, a finding that names calls against the time of these calls. Prints a Markdown table, marks deviations
-above 1 % with `!`, ends with 1 if a claim deviates. Nothing is written beside a recording: the sheets go to a
+above 1% with `!`, ends with 1 if a claim deviates. Nothing is written beside a recording: the sheets go to a
 folder below --out. Not read here: rocpd databases (the corpus has none), zstd.
 """
 
@@ -244,7 +244,7 @@ def check_steps(page, ledger, recording, found):
         best = within or best
     elif not found[5]:
         best = [min(best, key=lambda t: abs(t - median))]
-    ledger.claim("step, median (5 %)", median, statistics.median(best), 0.05, unit="ns")
+    ledger.claim("step, median (5%)", median, statistics.median(best), 0.05, unit="ns")
 
 
 def check_headline(page, ledger, recording, devices, gaps):
@@ -267,18 +267,18 @@ def check_headline(page, ledger, recording, devices, gaps):
         found = re.search(rf"bound by {what}: exposed for ([\d.]+)%", line)
         if found:
             ledger.claim(f"headline: exposed {what}", float(found[1]), 100 * sum(d[part] for d in own) / busy, unit="%", absolute=0.1)
-    says = re.search("starved|held up by the profiler|for reasons not recorded|is not recorded|take turns", line)
+    says = re.search("starved|caused by the profiler|for reasons not recorded|is not recorded|run one at a time", line)
     if not says:
         ledger.claim("headline without idle time: idle", 100 * (idle - unknown) / (span - cut), 50, unit="%", bound=True, absolute=0.1)
     elif not recording.calls:
         ledger.unchecked.append("what the headline says devices wait for: no calls read")
-    elif says[0] in ("starved", "held up by the profiler", "for reasons not recorded"):
+    elif says[0] in ("starved", "caused by the profiler", "for reasons not recorded"):
         late, profiler = sum(g.late for g in gaps.values()), sum(g.profiler for g in gaps.values())
         share, of_profiler = 100 * late / (idle - unknown), 100 * profiler / (idle - unknown)
         if says[0] == "starved":
             ledger.claim("headline: host, at least half of idle time", 50, share, 0, unit="%", bound=True)
             ledger.claim("headline: host more than profiler", of_profiler, share - of_profiler, 0, unit="%", bound=True)
-        elif says[0] == "held up by the profiler":
+        elif says[0] == "caused by the profiler":
             ledger.claim("headline: profiler, at least half of idle time", 50, of_profiler, 0, unit="%", bound=True)
         else:
             ledger.claim("headline: host, less than half of idle time", share, 50, 0, unit="%", bound=True)
@@ -341,7 +341,7 @@ def check_sums(page, ledger, answer, recording, names, devices, gaps):
             sums["late"] += amount if code != "IDLE-UNEXPLAINED" else 0
         sums["unnamed"] += amount if code == "IDLE-HOST" and "cause not recorded" in title else 0
         sums["unlinked"] += amount if code == "IDLE-UNEXPLAINED" and "without a recorded launch" in title else 0
-        sums["waited"] += amount if code == "IDLE-UNEXPLAINED" and "in time" in title else 0
+        sums["waited"] += amount if code == "IDLE-UNEXPLAINED" and "already launched" in title else 0
         sums[code[:5]] += amount if code.startswith(("COMM-EXPOSED", "COPY-H2D", "COPY-D2")) else 0
     limits = [("sum of idle findings <= idle", "idle", own["idle"], 0.01)]
     limits += [("COMM-EXPOSED <= exposed comm", "COMM-", own["comm"], 0.01), ("COPY <= exposed copies", "COPY-", own["copies"], 0.01)]
@@ -349,7 +349,7 @@ def check_sums(page, ledger, answer, recording, names, devices, gaps):
         limits.append(("idle findings of the host <= idle before launches", "late", gap.late + gap.slack, 0.03))
         limits.append(("the same without the profiler", "late", gap.late + gap.slack - gap.profiler, 0.03))
         limits.append(("IDLE-UNEXPLAINED, not linked", "unlinked", gap.unlinked, 0.01))
-        limits.append(("IDLE-UNEXPLAINED, launched in time", "waited", gap.waited, 0.01))
+        limits.append(("IDLE-UNEXPLAINED, already launched", "waited", gap.waited, 0.01))
         limits.append(("IDLE-HOST, cause not recorded <= gaps that nothing covers", "unnamed", gap.bare, 0.05))
     for what, part, limit, tolerance in limits:
         if sums[part] and alone:
@@ -358,13 +358,13 @@ def check_sums(page, ledger, answer, recording, names, devices, gaps):
             ledger.claim(what, sums[part], sum(d["span"] for d in devices.values()), bound=True, unit="ns")
     told = 100 * sums["idle"] / own["idle"] if own["idle"] else 100
     if own["idle"] > 0.2 * own["span"] and told < 70 and not page.spans[0][4]:
-        ledger.unchecked.append(f"findings tell {told:.0f} % of {100 * own['idle'] / own['span']:.0f} % idle of {label or key}")
+        ledger.unchecked.append(f"findings tell {told:.0f}% of {100 * own['idle'] / own['span']:.0f}% idle of {label or key}")
 
 
 def check_metal(page, ledger, recording):
     rows = recording.rows
     ledger.claim("rows", number(re.search(r"([\d,]+) rows", page.text)[1]), len(rows), 0)
-    found = re.search(r"│\s*│ 100.0 % .*?│ ([\d,]+) device ops, .*? signposts\s*│\s*│\s*([\d,]+) μs │\s*([\d,]+) μs", page.text)
+    found = re.search(r"│\s*│ +100\.0% .*?│ ([\d,]+) device ops, .*? signposts\s*│\s*│\s*([\d,]+) μs │\s*([\d,]+) μs", page.text)
     # What is reported begins behind a signpost, or with the first row.
     starts = [0] + [i + 1 for i, row in enumerate(rows) if row["OP TYPE"] == "signpost"]
     parts = [[r for r in rows[start:] if r["OP TYPE"] == "tt_dnn_device"] for start in starts]

@@ -16,7 +16,7 @@ pub struct StepNoise {
 }
 
 impl StepNoise {
-    /// Runs of 20 steps, of which 3 % are slow, with drifts of up to 1 %.
+    /// Runs of 20 steps, of which 3% are slow, with drifts of up to 1%.
     pub const fn between_runs(run_sd: f64) -> Self {
         StepNoise { steps: 20, run_sd, slow_steps: 0.03, drift: 0.01 }
     }

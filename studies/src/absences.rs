@@ -97,10 +97,10 @@ enum Plant {
 
 const PLANTS: [(Plant, &str); 15] = [
     (Plant::Clean, "nothing"),
-    (Plant::ReplaysLost(10), "10 % of the graph replays lost"),
-    (Plant::ReplaysLost(50), "50 % of the graph replays lost"),
-    (Plant::ReplaysLost(90), "90 % of the graph replays lost"),
-    (Plant::ReplaysLost(100), "100 % of the graph replays lost"),
+    (Plant::ReplaysLost(10), "10% of the graph replays lost"),
+    (Plant::ReplaysLost(50), "50% of the graph replays lost"),
+    (Plant::ReplaysLost(90), "90% of the graph replays lost"),
+    (Plant::ReplaysLost(100), "100% of the graph replays lost"),
     (Plant::BuffersLost, "a buffer of device events lost"),
     (Plant::TwoCycles, "two cycles of the profiler"),
     (Plant::Overruns, "ends too late"),
@@ -568,7 +568,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> StudyResult {
     for ((_, name), row) in PLANTS.iter().zip(&right) {
         let cells = row.map(|(count, of)| match of {
             0 => "not recorded".to_owned(),
-            _ => format!("{count}/{of} ({:.0} %)", count as f64 / of as f64 * 100.0),
+            _ => format!("{count}/{of} ({:.0}%)", count as f64 / of as f64 * 100.0),
         });
         println!("| {name} | {} |", cells.join(" | "));
         let (count, of) = row.iter().fold((0, 0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));

@@ -147,7 +147,7 @@ impl Case {
     }
 }
 
-/// Whether a text has a figure within 1 %, in this unit or another of its kind. A count (unit `1`) stands alone.
+/// Whether a text has a figure within 1%, in this unit or another of its kind. A count (unit `1`) stands alone.
 fn says_figure(text: &str, figure: f64, unit: &str) -> bool {
     let wanted = figure * size_of(unit).map_or(1.0, |(size, _)| size);
     let kind = size_of(unit).map_or(unit, |(_, kind)| kind);

@@ -28,13 +28,13 @@ struct Cell {
 }
 
 /// The rules of the table.
-const RULES: [&str; 3] = ["mean of all steps ≥ 5 %", "median of all steps ≥ 3 %", "the gate's, 3 % and 5 %"];
+const RULES: [&str; 3] = ["mean of all steps ≥ 5%", "median of all steps ≥ 3%", "the gate's, 3% and 5%"];
 
 /// The slow-down that has to be found.
 const SLOWDOWN: f64 = 0.05;
 
 /// How far rates are expected to be from what is known, in points, and how far none may be. What is known was drawn 4,000
-/// times, too, so that a rate of 50 % has a standard error of 0.8 points.
+/// times, too, so that a rate of 50% has a standard error of 0.8 points.
 const EXPECTED_WITHIN: f64 = 1.5;
 const ALL_WITHIN: f64 = 2.5;
 
@@ -153,7 +153,7 @@ fn rates(cell: &Cell, draws: u32, seed: u64) -> [[f64; 3]; 3] {
     counts.map(|of_rule| of_rule.map(|count| 100.0 * f64::from(count) / f64::from(pairs)))
 }
 
-/// Percentages of false failures without a change, and of slow-downs by 3 % that are found, with five runs a side.
+/// Percentages of false failures without a change, and of slow-downs by 3% that are found, with five runs a side.
 fn found_of_three_percent(run_sd: f64, slower_by: f64, draws: u32, seed: u64) -> (f64, f64) {
     let limits = Limits { slower_by, ..LIMITS };
     let mut random = Random::new(seed);
@@ -171,7 +171,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let draws = arguments.draws.get();
     let mut distances = Vec::new();
     println!(
-        "false alarms / found at +5 % / wrongly passed at +5 %, in % of {draws} draws (known rates in brackets)\n"
+        "false alarms / found at +5% / wrongly passed at +5%, in % of {draws} draws (known rates in brackets)\n"
     );
     println!("| between runs, runs | {} |", RULES.join(" | "));
     println!("| --- | --- | --- | --- |");
@@ -194,8 +194,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             .map(|(&rates, expected)| format!("{} ({})", text(rates), text(expected)))
             .collect();
         let (a, b) = cell.runs;
-        let disturbed = if cell.noise.drift > 0.01 { ", 10 % slow steps, drift 3 %" } else { "" };
-        println!("| {} %, {a} v {b}{disturbed} | {} |", 100.0 * cell.noise.run_sd, columns.join(" | "));
+        let disturbed = if cell.noise.drift > 0.01 { ", 10% slow steps, drift 3%" } else { "" };
+        println!("| {}%, {a} v {b}{disturbed} | {} |", 100.0 * cell.noise.run_sd, columns.join(" | "));
         let of_cell = rates.as_flattened().iter().zip(cell.expected.as_flattened());
         distances.extend(of_cell.map(|(rate, expected)| (rate - expected).abs()));
     }
@@ -206,15 +206,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         distances.len()
     );
     let outcome = if largest > ALL_WITHIN { Outcome::Bad } else { Outcome::Good };
-    println!("\n5 v 5 runs: false failures at no change / slow-downs by 3 % found, in %\n");
-    println!("| between runs | slower_by 1.5 % | 1.75 % | 2 % | 3 % |\n| --- | --- | --- | --- | --- |");
+    println!("\n5 v 5 runs: false failures at no change / slow-downs by 3% found, in %\n");
+    println!("| between runs | slower_by 1.5% | 1.75% | 2% | 3% |\n| --- | --- | --- | --- | --- |");
     for run_sd in [0.0025, 0.005, 0.0075, 0.01] {
         let cell = |slower_by: f64| {
             let (alarms, found) = found_of_three_percent(run_sd, slower_by, draws, arguments.seed);
             format!("{alarms:.2} / {found:.1}")
         };
         let cells = [0.015, 0.0175, 0.02, 0.03].map(cell);
-        println!("| {} % | {} |", 100.0 * run_sd, cells.join(" | "));
+        println!("| {}% | {} |", 100.0 * run_sd, cells.join(" | "));
     }
     outcome
 }
@@ -223,8 +223,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 mod tests {
     use super::*;
 
-    /// What the gate promises at its default limits: at most 1 % false failures, and at least 95 % of the slow-downs by
-    /// 3 % found with five runs a side, where runs differ by 0.5 %.
+    /// What the gate promises at its default limits: at most 1% false failures, and at least 95% of the slow-downs by
+    /// 3% found with five runs a side, where runs differ by 0.5%.
     #[test]
     fn five_runs_a_side_find_three_percent() {
         let limits = perf_gate::Thresholds::default().defaults;

@@ -183,13 +183,13 @@ impl Row<'_> {
     /// Gates that it fails.
     fn failures(&self) -> Vec<&'static str> {
         let count = match self.mode {
-            Mode::AsRecorded => (self.count() == 1.0, "count below 100 %"),
-            Mode::Unmarked => (self.count() >= 0.99, "count below 99 %"),
+            Mode::AsRecorded => (self.count() == 1.0, "count below 100%"),
+            Mode::Unmarked => (self.count() >= 0.99, "count below 99%"),
         };
         let gates = [
             count,
             (self.share(Self::has_wrong_phases) == 0.0, "phases of no language model"),
-            (self.mixed().is_none_or(|share| share >= 0.95), "mixed steps below 95 %"),
+            (self.mixed().is_none_or(|share| share >= 0.95), "mixed steps below 95%"),
         ];
         gates.into_iter().filter(|(passes, _)| !passes).map(|(_, gate)| gate).collect()
     }
@@ -330,7 +330,7 @@ mod tests {
             let phases = |mixed| Phases::Engine { right: 10, all: 100, mixed };
             assert_eq!(
                 failures(mode, Score { phases: phases(Some((94, 100))), ..RIGHT }),
-                ["mixed steps below 95 %"]
+                ["mixed steps below 95%"]
             );
             assert!(failures(mode, Score { phases: phases(Some((95, 100))), ..RIGHT }).is_empty());
             assert!(failures(mode, Score { phases: phases(None), ..RIGHT }).is_empty());
@@ -356,6 +356,6 @@ mod tests {
         let table = summary(&[Workload::Diffusion], &[scored(Workload::Diffusion, Mode::Unmarked, wrong)]);
         let text = table.into_text();
         assert!(text.contains("wrong count, seeds 7 (5 found as 20)"), "{text}");
-        assert!(text.contains("FAILED: count below 99 %") && text.contains("50.000"), "{text}");
+        assert!(text.contains("FAILED: count below 99%") && text.contains("50.000"), "{text}");
     }
 }

@@ -165,13 +165,13 @@ fn measure(case: &Case, recordings: &[Recording]) -> Scored {
 fn failures(mode: Mode, score: &Score) -> Vec<&'static str> {
     let gates: &[(bool, &'static str)] = match mode {
         Mode::Sighted => &[
-            (score.three_way == 1.0, "three-way labels below 100 %"),
-            (score.coverage >= 0.999, "coverage below 99.9 %"),
+            (score.three_way == 1.0, "three-way labels below 100%"),
+            (score.coverage >= 0.999, "coverage below 99.9%"),
         ],
         Mode::Blind | Mode::BlindNoStack => &[
-            (score.two_way >= 0.999, "two-way labels below 99.9 %"),
-            (score.balanced >= 0.995, "balanced two-way labels below 99.5 %"),
-            (score.wrong <= 0.001, "wrong three-way labels above 0.1 %"),
+            (score.two_way >= 0.999, "two-way labels below 99.9%"),
+            (score.balanced >= 0.995, "balanced two-way labels below 99.5%"),
+            (score.wrong <= 0.001, "wrong three-way labels above 0.1%"),
         ],
     };
     gates.iter().filter(|(passes, _)| !passes).map(|&(_, gate)| gate).collect()
@@ -251,7 +251,7 @@ mod tests {
             scores: vec![(Mode::Blind, Score { two_way: 0.5, ..perfect })],
         }]);
         assert!(
-            text.contains("FAILED: two-way labels below 99.9 %") && text.contains("(gemm_params)"),
+            text.contains("FAILED: two-way labels below 99.9%") && text.contains("(gemm_params)"),
             "{text}"
         );
     }

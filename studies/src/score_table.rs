@@ -59,12 +59,12 @@ mod tests {
     fn rows_are_in_percent_under_their_columns() {
         let mut table = ScoreTable::new(&["count", "mixed"]);
         table.line("program");
-        table.row("unmarked", &[Some(0.98765), None], &["count below 99 %", "another"]);
+        table.row("unmarked", &[Some(0.98765), None], &["count below 99%", "another"]);
         assert_eq!(table.failed(), 2);
         assert_eq!(
             table.into_text(),
             "                             count       mixed\nprogram\n  unmarked                  98.765           –  \
-             FAILED: count below 99 %  FAILED: another\n"
+             FAILED: count below 99%  FAILED: another\n"
         );
     }
 }

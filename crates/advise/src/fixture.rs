@@ -19,7 +19,7 @@ pub(crate) fn work(launch: i64, start: i64, end: i64) -> Work {
     }
 }
 
-/// Facts of kernels one after the other on one queue, in nanoseconds, launched in time but where a gap says otherwise.
+/// Facts of kernels one after the other on one queue, in nanoseconds, launched early but where a gap says otherwise.
 #[derive(Default)]
 pub(crate) struct Program {
     facts: Facts,
@@ -167,7 +167,7 @@ pub(crate) fn product(extent: f64, share: f64) -> (f64, LeastTime) {
     (least.compute_us / share, least)
 }
 
-/// An elementwise kernel that reads and writes so many BF16 elements, at 80 % of the bandwidth.
+/// An elementwise kernel that reads and writes so many BF16 elements, at 80% of the bandwidth.
 pub(crate) fn elementwise(elements: f64) -> (f64, LeastTime) {
     let memory_us = 4.0 * elements / 3.35e6;
     (memory_us / 0.8 + 2.0, LeastTime { memory_us, path: DataPath::Memory, ..LeastTime::default() })

@@ -81,7 +81,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "If device events became shorter: the fraction (0 to 1) of the saved time and waits by which the device would finish earlier; for the rest, it would wait for the host. The gain counts only this fraction.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "Fraction (0 to 1) of the saved device time by which the device would finish earlier; the rest would become waiting for the host. The gain counts only this fraction. Empty for findings that do not shorten device events.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
         Column::nested("UIDs", "Example events, by index in the file's event list.")

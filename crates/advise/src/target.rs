@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_large_product_is_in_order() {
-        // 8192 x 8192 x 8192 at 65 % of the peak.
+        // 8192 x 8192 x 8192 at 65% of the peak.
         let least = product(2.0 * 8192_f64.powi(3), 3.0 * 2.0 * 8192_f64.powi(2));
         let ordinary = least.compute_us / 0.65;
         assert!(ordinary < 1.1 * target_us(&least, &h100(), 1));

@@ -124,7 +124,7 @@ const NAME_WIDTH: usize = 60;
 fn waited_for(path: &CriticalPath) -> Vec<String> {
     let us = |time: i64| path.trace().to_microseconds(time);
     let length = path.length();
-    let share = |time: i64| format!("{} %", decimal(percent(time, length).unwrap_or_default(), 1));
+    let share = |time: i64| format!("{}%", decimal(percent(time, length).unwrap_or_default(), 1));
     let classes = path.by_class();
     let of = |meant: &[PathClass]| -> i64 {
         classes.iter().filter(|(class, _)| meant.contains(class)).map(|&(_, time)| time).sum()
@@ -142,7 +142,7 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         PathClass::Unknown,
     ];
     let mut lines = vec![format!(
-        "critical path of {}{kind}: {} waited for the device, {} for the host, {} between the two",
+        "critical path of {}{kind}: {} on the device, {} on the host, {} in gaps and launch delays",
         duration(us(length)),
         share(of(&device)),
         share(of(&host)),
@@ -165,7 +165,7 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
             what_if.changes.iter().map(|change| format!("{} × {}", short[&*change.name], change.factor));
         let saved = whole - what_if.replayed.duration;
         format!(
-            "with {}: {} instead of {}, {} saved ({} %; {} events changed)",
+            "with {}: {} instead of {}, {} saved ({}%; {} events changed)",
             changes.collect::<Vec<_>>().join(", "),
             duration(us(what_if.replayed.duration)),
             duration(us(whole)),

@@ -194,8 +194,8 @@ pub enum ClockTrust {
     Sound,
     /// They differ or drift; the sheet `recording` says by how much.
     Doubtful,
-    /// They contradict each other, or much device work starts before its launch: times between host and device are
-    /// meaningless.
+    /// They disagree too much to correct, or much device work starts before its launch: times between host and device
+    /// are meaningless.
     Wrong,
 }
 
@@ -205,7 +205,7 @@ pub enum ClockTrust {
 pub enum TrustVerdict {
     /// No problem found.
     Full,
-    /// Part of the file is lost, or the launches of over 5 % of device time are missing though the recorder records
+    /// Part of the file is lost, or the launches of over 5% of device time are missing though the recorder records
     /// them, or `doctor` finds an error.
     Degraded,
     /// No device work was recorded.
@@ -457,7 +457,9 @@ impl<'a> Answer<'a> {
     pub fn of_gate(mut self, gate: &Gate) -> serde_json::Result<Self> {
         self.result = gate.to_json()?;
         let lacking = match gate.verdict {
-            Verdict::Inconclusive => Some(("not-told", "record three of each version, in separate jobs")),
+            Verdict::Inconclusive => {
+                Some(("not-told", "make three recordings of each version, in separate jobs"))
+            }
             Verdict::NotComparable => Some((
                 "not-comparable",
                 "record the same work on the same kind of machine, with the same options",

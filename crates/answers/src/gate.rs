@@ -677,8 +677,8 @@ mod tests {
         recorded.recording()
     }
 
-    /// What the gate promises at its defaults with five recordings a side, in separate jobs that differ by 0.5 %: at most
-    /// 1 % of the candidates that are no slower fail, and at least 95 % of those that are slower by 3 % do.
+    /// What the gate promises at its defaults with five recordings a side, in separate jobs that differ by 0.5%: at most
+    /// 1% of the candidates that are no slower fail, and at least 95% of those that are slower by 3% do.
     #[test]
     fn three_percent_are_found_in_five_traces_a_side_and_nothing_is_found_in_no_change() {
         const DRAWS: u32 = 120;

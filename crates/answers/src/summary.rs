@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn rooflines_are_told_of_a_fifth_of_the_device_time_that_is_a_twentieth_of_the_window() {
-        // The last but one is 99 % idle.
+        // The last but one is 99% idle.
         for (covered, busy, expected) in
             [(90.0, 100, true), (15.0, 100, false), (90.0, 6, true), (90.0, 1, false), (0.0, 100, false)]
         {

@@ -162,7 +162,7 @@ fn headline(report: &MetalReport) -> Option<String> {
         (known, _) if unknown > 0.0 => {
             let known = known.map_or_else(String::new, |known| format!("; largest known category: {known}"));
             let unknown = percent(unknown, device);
-            Some(format!("{unknown} of device time is in operations of no known category{known}"))
+            Some(format!("{unknown} of device time is in operations of unknown category{known}"))
         }
         _ => None,
     };

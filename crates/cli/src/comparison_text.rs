@@ -130,7 +130,7 @@ fn write_changes(comparison: &Comparison, style: Style, out: &mut String) {
     let (slower, faster): (Vec<&Row>, Vec<&Row>) =
         told.into_iter().filter(is_compared).partition(|row| row.delta_us() > 0.0);
     if comparison.is_cut_differently && slower.is_empty() && faster.is_empty() {
-        out.push_str("\nno call that both runs make differs beyond noise\n");
+        out.push_str("\nno call that occurs in both runs differs by more than noise\n");
     }
     for (rows, what) in [(slower, "slower"), (faster, "faster")] {
         write_rows(comparison, joined, &rows, what, style, out);

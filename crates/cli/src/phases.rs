@@ -41,7 +41,7 @@ pub(crate) fn without_effect(asked: &PhaseArguments) -> Vec<String> {
         PhaseMethod::Ours(method) => {
             (method.uses_threshold(), method == DetectionMethod::Hybrid, method.to_string())
         }
-        PhaseMethod::TraceLens(method) => (method.uses_threshold(), false, format!("TraceLens' {method}")),
+        PhaseMethod::TraceLens(method) => (method.uses_threshold(), false, format!("TraceLens's {method}")),
     };
     let ignored = [
         ("--decode_threshold", asked.decode_threshold.is_some() && !uses_threshold),

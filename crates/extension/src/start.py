@@ -21,7 +21,7 @@ def attention(event):
 def swiglu(event):
     """Figures of one's own; a category that is new gets a roofline sheet of its name."""
     if len(event.dims[0]) < 2:
-        fail("swiglu of a vector is not modelled")
+        fail("swiglu of a vector is not modeled")
     elements = prod(event.dims[0])
     return work("swiglu", flops=4 * elements, bytes=3 * elements * element_size(event.types[0]), spec="vector_bf16",
                 params={"shape": event.dims[0]})
@@ -32,7 +32,7 @@ perf_model_extension = {"my_attention::forward": attention, "my::swiglu": swiglu
 # Operators that are only put in a category.
 op_category_extension = {"my_attention::backward": "SDPA_bwd"}
 
-# Roofline sheets (without _fwd and _bwd) and the modelled operators that stand in them.
+# Roofline sheets (without _fwd and _bwd) and the modeled operators that stand in them.
 dict_cat2names_extension = {"activations": ["my::swiglu"]}
 
 

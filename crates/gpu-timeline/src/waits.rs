@@ -5,7 +5,7 @@ use crate::{DeviceEvent, Interval, IntervalSet};
 /// Share of the device time, in percent, whose launches a recording has to know for what it says of causes to be trusted.
 pub const LINKED_ENOUGH: f64 = 95.0;
 
-/// Length in µs below which the wait of an event that was launched in time is usually the device's own.
+/// Length in µs below which the wait of an event that was already launched is usually the device's own.
 pub const SHORT_WAIT_US: f64 = 30.0;
 
 /// The same in units of which a microsecond has so many.
@@ -95,7 +95,7 @@ impl WaitCause {
                 HostActivity::Copy => "copy",
                 HostActivity::Sync => "sync",
                 HostActivity::Allocation => "allocation",
-                HostActivity::Initialisation => "initialisation",
+                HostActivity::Initialisation => "initialization",
                 HostActivity::Operator => "operator",
                 HostActivity::GraphLaunch => "graph_launch",
                 HostActivity::Profiler => "profiler",

@@ -261,7 +261,7 @@ pub(crate) fn by_mean_length(lengths: &[f64]) -> Option<Phase> {
     if mean == 1.0 { Some(Phase::Decode) } else { (mean > 10.0).then_some(Phase::Prefill) }
 }
 
-/// Names that are called more often than half of all names generate; those rarer than 85 % of them process prompts.
+/// Names that are called more often than half of all names generate; those rarer than 85% of them process prompts.
 /// Nothing is said of what lies between, nor where all are called equally often.
 fn by_frequency(trace: &Trace, calls: &[LaunchingCall<'_>]) -> Vec<Phase> {
     let mut counts: HashMap<(Category, StringId), i64> = HashMap::new();

@@ -38,7 +38,7 @@ pub enum MetalNotice {
         most_used: Option<u32>,
     },
     /// The files name several chips.
-    #[error("the files are from several chips ({}): all are compared with {taken}", .names.join(", "))]
+    #[error("the files are from several chips ({}): all are rated against the peaks of {taken}", .names.join(", "))]
     #[diagnostic(code("tenstorrent/several-chips"), severity(Warning))]
     SeveralChips {
         /// The names.
@@ -48,7 +48,7 @@ pub enum MetalNotice {
     },
     /// Cards of several bandwidths have this chip; the figures are of the first.
     #[error(
-        "\"{chip}\" has several cards: DRAM percentages assume {dram_gb_per_s} GB/s (the other card: {others})"
+        "\"{chip}\" is sold on several cards: DRAM percentages assume {dram_gb_per_s} GB/s (the other card: {others})"
     )]
     #[diagnostic(code("tenstorrent/card-assumed"), severity(Warning))]
     CardAssumed {
@@ -171,7 +171,7 @@ pub enum MetalNotice {
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
-    #[error("devices whose operation is missing or differs from that of the lowest-numbered device, skipped {} (first at {first}): rows may be unmerged", counted(*.times, "time", "times"))]
+    #[error("devices were skipped {} (first at {first}) because their operation is missing or differs from that of the lowest-numbered device: rows may be unmerged", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.

@@ -33,9 +33,9 @@ pub enum Analysed {
 /// What bounds an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// At least 65 % of the DRAM bandwidth.
+    /// At least 65% of the DRAM bandwidth.
     Dram,
-    /// At least 65 % of the FLOPs.
+    /// At least 65% of the FLOPs.
     Flop,
     /// Both.
     Both,

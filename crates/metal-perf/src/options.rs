@@ -67,8 +67,8 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
     pub collective_time: CollectiveTime,
 
-    /// Rows below this percentage of both the time and the device time are minor: shown in gray, or omitted if color
-    /// is off. --compat ignores device time
+    /// Rows below this percentage of both total time (device time and gaps) and device time are minor: shown in gray,
+    /// or omitted if color is off. --compat ignores device time
     #[cfg_attr(feature = "clap", arg(long, value_name = "PERCENT", default_value_t = Self::default().min_percentage, value_parser = flags::number("of percent, 0 or more", |value| value >= 0.0), help_heading = "Terminal"))]
     pub min_percentage: f64,
 

@@ -139,7 +139,7 @@ impl fmt::Display for Headline<'_> {
                 let one = if plural.is_empty() { format!("{device} ") } else { String::new() };
                 match idle_for {
                     IdleFor::Host => write!(f, "{device}{plural} starved: {idle}, waiting for the host; "),
-                    IdleFor::Profiler => write!(f, "{one}{idle}, much of it held up by the profiler; "),
+                    IdleFor::Profiler => write!(f, "{one}{idle}, much of it caused by the profiler; "),
                     IdleFor::Unknown => write!(f, "{one}{idle}, for reasons not recorded; "),
                 }?;
             }

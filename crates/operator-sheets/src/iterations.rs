@@ -119,7 +119,7 @@ const GROUP: Column = Column::identifier(
 .with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or why it is not: partial (truncated by the recording, lacking device work, or the first iteration, if it lacks a wait that the others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10 % and four deviations from its group's median). Outside iterations: before, between or after.",
+    "steady, or why it is not: partial (truncated by the recording, without device work, or a first iteration without a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10% and four deviations from its group's median). Outside iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
@@ -135,7 +135,7 @@ const SAMPLES: Column = Column::count(
 );
 const DURATION: Column = Column::milliseconds(
     "duration (ms)",
-    "From the end of the previous iteration's device work to the end of its own. Durations do not overlap and add up to the span of the timeline; waiting counts toward the iteration waited for. The first iteration begins when the host starts it (lead), unless the device was busy with earlier work. Time before the host starts an iteration is excluded if device work is missing or the previous iteration had none. For an iteration without device work, its duration on the host.",
+    "From the end of the previous iteration's device work to the end of its own. Durations do not overlap and add up to the span of the timeline; waiting counts toward the iteration waited for. The first iteration begins when the host starts it (see lead), unless the device was busy with earlier work. Time before the host starts an iteration is excluded if device work is missing or the previous iteration had none. For an iteration without device work, its duration on the host.",
 ).with_role(Role::Headline);
 const MEDIAN: Column =
     Column::milliseconds("median (ms)", "Median duration, excluding partial and warm-up iterations.")
@@ -450,7 +450,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         of_durations("max (ms)", "Longest iteration time.", |all| Some(all.max as f64)),
         Column::count("measured", "Number of iterations in the statistics: all except partial and warm-up ones, or all if none remain.")
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
-        Column::percent("time (%)", "The group's time as a share of the level's.")
+        Column::percent("time (%)", "The group's time as a share of the time of all iterations of this kind.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
         Column::identifier("representative", "Iteration with median duration; see iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
@@ -467,7 +467,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     }
     Sheet::with_context(
         names::ITERATION_GROUPS,
-        "Groups of similar iterations, by names and counts of their device events, for steps and the levels below and beside them. Omitted if nothing repeats.",
+        "Groups of similar iterations, by names and counts of their device events, for steps and for other repeating units, such as layers or micro-batches. Omitted if nothing repeats.",
         fields,
         |analysis: &'a A| {
             let rows = group_rows(analysis.iterations()?, analysis.work());

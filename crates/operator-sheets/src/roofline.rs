@@ -303,7 +303,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     )
     .showing(&[Figure::Rooflines, Figure::AllOfTheDevice])
     .with_chart(Chart::new(
-        "Operators under the roofline (marker size: 10 % of kernel time or more, 1 to 10 %, less)",
+        "Operators under the roofline (marker size: 10% of kernel time or more, 1 to 10%, less)",
         LABEL.name,
         HEIGHT.name,
         "achieved rate (TFLOP/s)",

@@ -22,7 +22,7 @@ const LONGEST: usize = 48;
 pub struct Unclassified {
     /// Share of all of them.
     pub share: f64,
-    /// Those that take more than 2 %, most time first.
+    /// Those that take more than 2%, most time first.
     pub kernels: Vec<(String, f64)>,
 }
 
@@ -70,7 +70,7 @@ impl Unclassified {
         ))
     }
 
-    /// A sentence of them where they do not [lead](Self::headline) and take more than 2 %.
+    /// A sentence of them where they do not [lead](Self::headline) and take more than 2%.
     pub fn beside(&self, largest: Option<f64>, whole: Whole) -> Option<String> {
         let is_worth_saying = self.share > WORTH_NAMING && !self.lead(largest);
         is_worth_saying

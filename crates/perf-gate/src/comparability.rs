@@ -250,7 +250,7 @@ impl Comparability {
         }
         if setup.linked_percent < LINKED_ENOUGH {
             let found = format!(
-                "only {} % of device time has a launch in the recording, expected {LINKED_ENOUGH} %",
+                "only {}% of device time has a launch in the recording, expected {LINKED_ENOUGH}%",
                 decimal(setup.linked_percent, 1)
             );
             self.add(CheckName::Linked, CheckOutcome::Refuse, sided, found);
@@ -262,7 +262,7 @@ impl Comparability {
         if trend.abs() > slower_by {
             let sign = if trend > 0.0 { "+" } else { "" };
             let change = decimal(100.0 * trend, 1);
-            let found = format!("steps change by {sign}{change} % from the first to the last");
+            let found = format!("step time changes by {sign}{change}% from the first step to the last");
             self.add(CheckName::Trend, CheckOutcome::Warn, sided, found);
         }
     }
@@ -389,7 +389,7 @@ impl Comparability {
 
 /// A share for people: never rounded up to all.
 fn share_text(share: f64) -> String {
-    format!("{} %", decimal((1000.0 * share).floor() / 10.0, 1))
+    format!("{}%", decimal((1000.0 * share).floor() / 10.0, 1))
 }
 
 /// How alike the calls of two recordings are; those without any are alike.

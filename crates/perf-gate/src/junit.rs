@@ -165,7 +165,7 @@ mod tests {
         let xml = elements(&gate(of(&[1_300_000; 5])).to_junit().unwrap());
         assert_eq!(xml[1], "testsuite name=tracelens gate tests=2 failures=1 errors=0 skipped=0");
         assert_eq!(xml[2], "testcase classname=tracelens.gate name=op:<a & \"b\"\\n]]> time=0.001300000");
-        assert!(xml[3].starts_with("failure message=op:<a & \"b\"\\n]]> +30.0 %"), "{xml:?}");
+        assert!(xml[3].starts_with("failure message=op:<a & \"b\"\\n]]> +30.0%"), "{xml:?}");
         assert_eq!(xml[4], "testcase classname=tracelens.gate name=kernel_count");
 
         let xml = elements(&gate(of(&[1_300_000; 2])).to_junit().unwrap());

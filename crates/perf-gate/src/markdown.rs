@@ -110,7 +110,7 @@ impl Gate {
             _ => String::new(),
         };
         let percent =
-            |share: Option<f64>| share.map_or(String::new(), |share| format!("{} %", decimal(share, 1)));
+            |share: Option<f64>| share.map_or(String::new(), |share| format!("{}%", decimal(share, 1)));
         let share = match self.ledger.share(line) {
             // Others became faster.
             Some(share) if share > 100.0 => {
@@ -199,7 +199,7 @@ mod tests {
         let gate = Gate::new(vec![a], vec![b], &Thresholds::default(), &Default::default()).unwrap();
         let text = gate.to_markdown();
         assert!(
-            text.starts_with("<!-- tracelens-gate -->\n### Performance gate: FAIL, step time +50.0 %"),
+            text.starts_with("<!-- tracelens-gate -->\n### Performance gate: FAIL, step time +50.0%"),
             "{text}"
         );
         let (mut tables, mut rows, mut cells, mut code) = (0, 0, 0, 0);

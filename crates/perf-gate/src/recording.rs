@@ -124,7 +124,7 @@ pub struct Unit {
     pub calls: f64,
     /// Total duration in each step.
     pub kernel_time: Vec<i64>,
-    /// Its own part of each step: as [`Unit::kernel_time`], but overlaps count toward one unit. `None` if equal.
+    /// Its own part of each step: as [`Unit::kernel_time`], but overlaps count toward one unit. Null if they are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_time: Option<Vec<i64>>,
 }

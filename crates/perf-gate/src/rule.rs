@@ -7,7 +7,7 @@ use crate::student::{t_quantile, t_upper_tail};
 /// How far recordings of the same version differ from job to job, beside what their own steps show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Standard deviation of the logarithm of a time: 0.01 is 1 %.
+    /// Standard deviation of the logarithm of a time: 0.01 is 1%.
     pub sd: f64,
     /// How much is known about it: as much as this many differences between recordings would show.
     pub degrees_of_freedom: f64,
@@ -124,7 +124,7 @@ impl Estimate {
     }
 }
 
-/// What a metric may change by. Shares: 0.02 is 2 %.
+/// What a metric may change by. Shares: 0.02 is 2%.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// The least slow-down that fails.

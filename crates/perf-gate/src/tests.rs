@@ -44,7 +44,7 @@ fn the_operator_at_fault_is_the_first_culprit() {
     assert_eq!(culprits.len(), 1);
     assert_eq!((culprits[0].part.name(), culprits[0].change), ("aten::add", Change::SlowerKernel));
     assert!((found.ledger.share(culprits[0]).unwrap() - 100.0).abs() < 1e-9);
-    assert!(found.headline().starts_with("FAIL, step time +9.0 % ("), "{}", found.headline());
+    assert!(found.headline().starts_with("FAIL, step time +9.0% ("), "{}", found.headline());
     assert!(found.headline().ends_with("; largest cause aten::add (slower kernel)"), "{}", found.headline());
 }
 
@@ -191,7 +191,7 @@ fn several_metrics_are_corrected_for_their_number() {
     };
     let names = ["a", "b", "c"];
     let a = noisy([1000, 1000, 1000], names);
-    // At 1 v 1 a slow-down by 3.6 % is just significant by itself.
+    // At 1 v 1 a slow-down by 3.6% is just significant by itself.
     let b = noisy([1036, 1000, 1000], names);
     let decision = |metrics: &[&str]| {
         let found = Gate::new(vec![a.clone()], vec![b.clone()], &gating(metrics), &BTreeSet::new()).unwrap();

@@ -164,7 +164,7 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
-/// A percentage such as `2%` as a share; `None` of anything else, of 0 and of more than 1000 %.
+/// A percentage such as `2%` as a share; `None` of anything else, of 0 and of more than 1000%.
 #[must_use]
 pub fn share(text: &str) -> Option<f64> {
     let percent = text.trim().strip_suffix('%')?.trim_end().parse::<f64>().ok()?;

@@ -20,7 +20,7 @@ impl Gate {
     }
 
     /// The verdict with what it is first said of, and of a step the part that changed most:
-    /// `FAIL, step time +5.1 % (+3.5 … +6.7 %), limit 2 %; largest cause aten::mm (slower kernel)`.
+    /// `FAIL, step time +5.1% (+3.5 … +6.7%), limit 2%; largest cause aten::mm (slower kernel)`.
     #[must_use]
     pub fn headline(&self) -> String {
         let verdict = self.verdict.as_str();
@@ -65,7 +65,7 @@ impl Gate {
         }
         if let Some(noise) = self.first_metric().and_then(|metric| metric.noise) {
             let source = if noise.is_measured { "measured on the baseline" } else { "assumed, not measured" };
-            parts.push(format!("noise between jobs {} % ({source})", decimal(100.0 * noise.sd, 1)));
+            parts.push(format!("noise between jobs {}% ({source})", decimal(100.0 * noise.sd, 1)));
         }
         if let Some(likeness) = self.comparability.likeness {
             let flops = match likeness.flops_ratio {
@@ -102,15 +102,15 @@ impl MetricResult {
             Decision::Pass | Decision::Inconclusive => self.limits.rule_out,
         });
         let limit = match self.decision {
-            Decision::Fail => format!("limit {limit} %"),
-            Decision::Improved => format!("more than {limit} % faster"),
-            Decision::Pass => format!("below {limit} %"),
-            Decision::Inconclusive => format!("neither a failure nor clearly below {limit} %"),
+            Decision::Fail => format!("limit {limit}%"),
+            Decision::Improved => format!("more than {limit}% faster"),
+            Decision::Pass => format!("below {limit}%"),
+            Decision::Inconclusive => format!("neither a failure nor clearly below {limit}%"),
         };
         let limit = if because.is_empty() { format!(", {limit}") } else { because.clone() };
         match self.estimate {
             Some(estimate) => format!(
-                "{name} {} % ({} … {} %){limit}",
+                "{name} {}% ({} … {}%){limit}",
                 signed_percent(estimate.difference),
                 signed_percent(estimate.lower),
                 signed_percent(estimate.upper),

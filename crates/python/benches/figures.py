@@ -154,8 +154,8 @@ def other_threads(large: Path, program: str) -> None:
             shares.append((100 * reading / alone, 100 * reading / beside_program))
         of_alone, of_beside = (statistics.median(share) for share in zip(*shares))
         print(
-            f"a counting thread keeps {of_alone:.0f} % of its speed alone while read(…, threads={threads}), "
-            f"{of_beside:.0f} % of that beside the program"
+            f"a counting thread keeps {of_alone:.0f}% of its speed alone while read(…, threads={threads}), "
+            f"{of_beside:.0f}% of that beside the program"
         )
     done.set()
     thread.join()

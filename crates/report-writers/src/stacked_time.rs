@@ -1,6 +1,6 @@
 //! Time stacked up as SVG: a bar per device, made of segments by kind, the kinds of one category together.
 //!
-//! A segment of at least 2 % of its bar says what it is; smaller ones are counted below the picture. With
+//! A segment of at least 2% of its bar says what it is; smaller ones are counted below the picture. With
 //! [`Arrangement::ByTime`] segments are in the order of their time alone.
 //!
 //! ```
@@ -23,7 +23,7 @@
 //!     footnote: String::new(),
 //! };
 //! let svg = picture.to_svg()?;
-//! assert!(svg.contains("75.0 %") && svg.contains("Transpose"));
+//! assert!(svg.contains("75.0%") && svg.contains("Transpose"));
 //! # Ok::<(), report_writers::DrawError>(())
 //! ```
 
@@ -197,7 +197,7 @@ fn legend_entries(picture: &StackedTime) -> Vec<(String, u32)> {
         let segments = picture.bars.iter().flat_map(|bar| &bar.segments);
         let of_category = segments.filter(|one| one.category == category && one.is_drawn());
         let time: f64 = of_category.map(|segment| segment.time_us).sum();
-        let text = format!("{} {:.1} %", shortened(name, 24), time / total * 100.0);
+        let text = format!("{} {:.1}%", shortened(name, 24), time / total * 100.0);
         (time != 0.0).then(|| (text, shade_of(category, 0)))
     };
     picture.categories.iter().enumerate().filter_map(entry).collect()
@@ -234,7 +234,7 @@ fn lines(placed: &Placed<'_>, width: i32, most: i32) -> Vec<String> {
     }
     let longest = usize::try_from(width / 7).unwrap_or(1).max(1);
     let segment = placed.segment;
-    let share = format!("{:.1} %", placed.share * 100.0);
+    let share = format!("{:.1}%", placed.share * 100.0);
     let time = format!("{} µs", grouped(segment.time_us));
     let all = match width < NARROW {
         true => vec![share, segment.name.clone(), time],
@@ -263,7 +263,7 @@ fn category_names(root: &Area<'_>, picture: &StackedTime, segments: &[Placed<'_>
         let (top, bottom) = (BARS_TOP + highest.top, BARS_TOP + lowest.bottom);
         let edge = [(MARGIN + CATEGORY_WIDTH - 8, top), (MARGIN + CATEGORY_WIDTH - 4, bottom)];
         rectangle(root, edge, rgb(shade_of(category, 0)))?;
-        let label = format!("{name} {:.1} %", share * 100.0);
+        let label = format!("{name} {:.1}%", share * 100.0);
         let label = if text_width(&label, 13.0) <= bottom - top { label } else { name };
         if text_width(&label, 13.0) <= bottom - top {
             text_upwards(root, &label, (MARGIN + 14, (top + bottom) / 2), 13.0, &INK)?;
@@ -283,13 +283,13 @@ fn notes(picture: &StackedTime, placed: &[Vec<Placed<'_>>]) -> Vec<String> {
     if count > 0 {
         let bars = placed.iter().filter(|bar| !bar.is_empty()).count().max(1) as f64;
         notes.push(format!(
-            "Not labeled: {count} segments below {:.0} %, {:.1} % in total.",
+            "Not labeled: {count} segments below {:.0}%, {:.1}% in total.",
             LABELLED * 100.0,
             share / bars * 100.0
         ));
     }
     if placed.len() > 1 {
-        notes.push("Each bar is 100 % of its own time.".to_owned());
+        notes.push("Each bar is 100% of its own time.".to_owned());
     }
     let hidden = picture.bars.len().saturating_sub(MOST_BARS);
     if hidden > 0 {
@@ -350,7 +350,7 @@ mod tests {
         let segments = vec![segment("large", 0, 98.5), segment("small", 1, 1.5)];
         let svg = picture(vec![bar("", segments)]).to_svg().unwrap();
         assert!(svg.contains("large") && !svg.contains("small"));
-        assert!(svg.contains("Not labeled: 1 segments below 2 %, 1.5 % in total."), "{svg}");
+        assert!(svg.contains("Not labeled: 1 segments below 2%, 1.5% in total."), "{svg}");
     }
 
     #[test]
@@ -365,11 +365,11 @@ mod tests {
             |number: usize| bar(&format!("device {number}"), vec![segment("op", 0, number as f64 + 1.0)]);
         let of_devices = |count: usize| picture((0..count).map(device).collect()).to_svg().unwrap();
         let few = of_devices(8);
-        assert_eq!(few.matches("100.0 %").count(), 9, "a bar each, and the legend");
+        assert_eq!(few.matches("100.0%").count(), 9, "a bar each, and the legend");
         assert!(few.contains("device 7") && !few.contains("not drawn"));
         // Bars too narrow for text have none.
         let many = of_devices(40);
-        assert_eq!(many.matches("100.0 %").count(), 1);
+        assert_eq!(many.matches("100.0%").count(), 1);
         assert!(many.contains("8 more bars not drawn."));
     }
 

@@ -17,7 +17,7 @@ pub enum RocprofNotice {
         code("rocprof/no-kernels"),
         severity(Warning),
         help(
-            "check that rocprofv3 ran with --kernel-trace (or --sys-trace, --runtime-trace), that the program saw the GPU (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES) and did not fall back to the CPU, that this is the profile of the process that launched the work, not of a launcher or another rank, that no filter (--kernel-include-regex, --kernel-exclude-regex, --collection-period) dropped the kernels, and that the program exited normally, so that the profiler could flush"
+            "check: rocprofv3 ran with --kernel-trace (or --sys-trace, --runtime-trace); the program saw the GPU (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES) and did not fall back to the CPU; this is the profile of the process that launched the work, not of a launcher or another rank; no filter (--kernel-include-regex, --kernel-exclude-regex, --collection-period) dropped the kernels; the program exited normally, so the profiler could flush"
         )
     )]
     NoKernels,
@@ -38,7 +38,7 @@ pub enum RocprofNotice {
     /// Records lie before the profiler was set up or after it ended: the timeline's total reaches from the first to the
     /// last.
     #[error(
-        "{records} kernels and copies lie outside the profiler's active time in its processes: total_time \
+        "{records} kernels and copies began before the profiler started or ended after it stopped: total_time \
          includes them"
     )]
     #[diagnostic(code("rocprof/outside-process-times"), severity(Warning))]

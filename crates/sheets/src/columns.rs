@@ -18,7 +18,7 @@ pub const TFLOPS_PER_S: Statistics = statistics!(
     "TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
     "the achieved rate",
-    "floating-point operations / kernel time, in TFLOP/s. For the backward of a modeled operator, kernel time is that of all device events below its autograd nodes"
+    "floating-point operations / kernel time, in TFLOP/s. For the backward pass of a modeled operator, kernel time is that of all device events below its autograd nodes"
 )
 .showing(&[Figure::Unified, Figure::SumsOfDeviceTime, Figure::Flops]);
 pub const PCT_ROOFLINE: Statistics = statistics!(
@@ -346,7 +346,7 @@ pub mod job {
 
 pub const WAITED_FOR: Column = Column::text(
     "waited_for",
-    "Host call, or event of the other stream; for host_wait with reason other, the operator (else the call) that launched late.",
+    "What the device waited for: a host call, or an event of the other stream; for host_wait with reason other, the operator (without one, the call) that launched late.",
 );
 
 /// What ran beside a call on other streams; in sheets of overlap only.

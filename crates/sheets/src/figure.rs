@@ -44,7 +44,7 @@ figures! {
     /// Whatever a report shows.
     Everything = "everything after the last time read",
     /// Times and rates, by the units of the columns.
-    EveryTime = "every time",
+    EveryTime = "all times",
     /// Names of events; no column stands for them.
     Names = "names",
     /// Figures of kernels under 10 µs.
@@ -76,7 +76,7 @@ figures! {
     /// Memory by step.
     MemorySteps = names::MEMORY_STEPS,
     /// What steps leave behind in memory.
-    Survivors = "survivors of memory_steps",
+    Survivors = "surviving bytes in memory_steps",
     /// Least times and what is held against them.
     Rooflines = "rooflines",
     /// Floating-point operations and bytes, and rates of them.

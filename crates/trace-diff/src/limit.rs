@@ -36,7 +36,7 @@ enum Most {
 /// Why a text is no limit.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "expected WHAT>AMOUNT: total_time or another timeline entry, op:NAME, kernel:NAME, category:NAME, new or gone, then a number with %, us, ms or s"
+    "expected WHAT>AMOUNT: total_time or another row of gpu_timeline, op:NAME, kernel:NAME, category:NAME, new or gone, then a number with %, us, ms or s"
 )]
 pub struct NoLimit;
 

@@ -300,7 +300,7 @@ impl TraceTree {
             write_float(out, times.microseconds(event))?;
             out.write_str(" µs")?;
         }
-        times.percent(event).map_or(Ok(()), |percent| write!(out, " ({percent:.2} %)"))
+        times.percent(event).map_or(Ok(()), |percent| write!(out, " ({percent:.2}%)"))
     }
 
     /// Writes the requested fields that the event has; whether it has any.
@@ -426,15 +426,12 @@ mod tests {
         let options = PrintOptions { device_times: Some(&times), ..PrintOptions::default() };
         let text = tree.print_subtree(region, &options).to_string();
         let lines: Vec<&str> = text.lines().collect();
-        assert!(
-            lines[0].ends_with("Torch-Compiled Region: 0/0, Device time: 82.074 µs (100.00 %)"),
-            "{text}"
-        );
-        assert!(lines[1].ends_with("triton_red_fused, Device time: 77.074 µs (93.91 %)"), "{text}");
-        assert!(lines[3].ends_with("triton_red_fused, Duration: 77.074 (93.91 %)"), "{text}");
-        assert!(lines[6].ends_with("copy, Duration: 5.0 (6.09 %)"), "{text}");
+        assert!(lines[0].ends_with("Torch-Compiled Region: 0/0, Device time: 82.074 µs (100.00%)"), "{text}");
+        assert!(lines[1].ends_with("triton_red_fused, Device time: 77.074 µs (93.91%)"), "{text}");
+        assert!(lines[3].ends_with("triton_red_fused, Duration: 77.074 (93.91%)"), "{text}");
+        assert!(lines[6].ends_with("copy, Duration: 5.0 (6.09%)"), "{text}");
         let all = tree.print_parents(region, &options).to_string();
-        assert!(all.ends_with("Device time: 82.074 µs (100.00 %)\n"), "{all}");
+        assert!(all.ends_with("Device time: 82.074 µs (100.00%)\n"), "{all}");
 
         let options = PrintOptions { min_device_time_us: 77.0, ..options };
         let text = tree.print_subtree(region, &options).to_string();

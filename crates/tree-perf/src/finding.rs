@@ -49,7 +49,7 @@ pub struct KernelTotal {
     pub percent: f64,
 }
 
-/// GPUs take turns if together they are busy no longer than so many times the time in which any of them is.
+/// GPUs run one at a time if together they are busy no longer than so many times the time in which any of them is.
 const AT_THE_SAME_TIME: f64 = 1.1;
 /// Least share of the busy time of all that each GPU has which takes turns.
 const LEAST_TURN: f64 = 0.05;
@@ -176,7 +176,7 @@ impl fmt::Display for TraceFinding {
             whole: Whole::DeviceTime,
         };
         match self.take_turns && matches!(self.bound, Bound::Idle(_)) {
-            true => write!(f, "the {}s take turns: {}", self.device, headline.idle())?,
+            true => write!(f, "the {}s run one at a time: {}", self.device, headline.idle())?,
             false => write!(f, "{headline}")?,
         }
         let unrecorded = self.shares.unrecorded * 100.0;

@@ -56,7 +56,7 @@ impl fmt::Display for IdleFinding {
             WaitCause::Host(HostActivity::GraphLaunch) => "waits for a graph launch",
             WaitCause::Host(HostActivity::Other) => "waits for a late launch",
             WaitCause::Kernel => "lies in short gaps between launched kernels",
-            WaitCause::Dependency(_) => "lies in long gaps before kernels that were launched in time",
+            WaitCause::Dependency(_) => "lies in long gaps before kernels that were already launched",
             WaitCause::NotRecorded => "is not recorded: the device may have been busy",
         };
         write!(

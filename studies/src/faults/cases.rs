@@ -124,7 +124,7 @@ impl Case {
         let mut bytes = Vec::new();
         self.run.write(&mut bytes)?;
         if self.run.faults.has(Fault::CutFile) {
-            // Between 60 % and 90 % of it, at any byte.
+            // Between 60% and 90% of it, at any byte.
             bytes.truncate(bytes.len() * (60 + (self.run.seed % 31) as usize) / 100);
         }
         Ok(bytes)

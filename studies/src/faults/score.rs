@@ -54,7 +54,7 @@ impl Tally {
     fn text(self) -> String {
         match self.all {
             0 => "–".into(),
-            all => format!("{}/{all} ({:.0} %)", self.right, 100.0 * self.share()),
+            all => format!("{}/{all} ({:.0}%)", self.right, 100.0 * self.share()),
         }
     }
 }
@@ -105,7 +105,7 @@ impl Scores {
             }
             if has_to_be_found && named.is_empty() {
                 self.notes.push(format!(
-                    "case {number} {}: missed {} of {:.1} %",
+                    "case {number} {}: missed {} of {:.1}%",
                     about(case),
                     kind.name,
                     100.0 * share
@@ -125,7 +125,7 @@ impl Scores {
                 scores.error += error.abs();
                 if error.abs() > GAIN_WITHIN {
                     self.notes.push(format!(
-                        "case {number} {}: {} is worth {truth:.0} µs, claimed {claimed:.0} µs ({:+.0} %)",
+                        "case {number} {}: {} is worth {truth:.0} µs, claimed {claimed:.0} µs ({:+.0}%)",
                         about(case),
                         kind.name,
                         100.0 * error
@@ -149,7 +149,7 @@ impl Scores {
         let Found { rule, mid_us, share } = found;
         let about = about(case);
         self.notes
-            .push(format!("case {number} {about}: {what} {rule} {mid_us:.0} µs ({:.1} %)", 100.0 * share));
+            .push(format!("case {number} {about}: {what} {rule} {mid_us:.0} µs ({:.1}%)", 100.0 * share));
     }
 
     /// Share of the faults that had to be found, and were.
@@ -178,26 +178,26 @@ impl Scores {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{} cases: recall {:.1} %, precision {:.1} %, gains within 20 % {:.1} %, clean traces without findings {}\n",
+            "{} cases: recall {:.1}%, precision {:.1}%, gains within 20% {:.1}%, clean traces without findings {}\n",
             self.cases,
             100.0 * self.recall(),
             100.0 * self.precision(),
             100.0 * self.gains(),
             self.clean.text(),
         );
-        text.push_str("| fault | expected | found | gain within 20 % | mean error of the gain |\n");
+        text.push_str("| fault | expected | found | gain within 20% | mean error of the gain |\n");
         text.push_str("| --- | --- | ---: | ---: | ---: |\n");
         for (place, scores) in &self.kinds {
             let kind = &KINDS[*place];
             let error = match scores.gain.all {
                 0 => "–".into(),
-                count => format!("{:.0} %", 100.0 * scores.error / f64::from(count)),
+                count => format!("{:.0}%", 100.0 * scores.error / f64::from(count)),
             };
             let (found, gain) = (scores.found.text(), scores.gain.text());
             let expected = kind.expected.join(" or ");
             let _ = writeln!(text, "| {} | {expected} | {found} | {gain} | {error} |", kind.name);
         }
-        text.push_str("\n| rule | findings of 3 % that name a planted fault |\n| --- | ---: |\n");
+        text.push_str("\n| rule | findings of 3% that name a planted fault |\n| --- | ---: |\n");
         for (rule, tally) in &self.precision {
             let _ = writeln!(text, "| {rule} | {} |", tally.text());
         }
@@ -218,7 +218,7 @@ pub(crate) fn about(case: &Case) -> String {
     let faults: Vec<String> = case
         .faults
         .iter()
-        .map(|planted| format!("{} {:.1} %", planted.kind().name, 100.0 * case.share(planted.gain_ns)))
+        .map(|planted| format!("{} {:.1}%", planted.kind().name, 100.0 * case.share(planted.gain_ns)))
         .collect();
     let faults = if faults.is_empty() { "clean".into() } else { faults.join(", ") };
     format!("({program}, {:?}: {faults})", case.run.flavour)
@@ -293,12 +293,12 @@ mod tests {
         let mut scores = Scores::default();
         scores.judge(4, &case(&[(Fault::LateLoader, 100_000)]), &[found("DTYPE", 50.0)]);
         let text = scores.markdown();
-        assert!(text.contains("| late loader | IDLE-DATA | 0/1 (0 %) | – | – |"), "{text}");
-        assert!(text.contains("| DTYPE | 0/1 (0 %) |"), "{text}");
+        assert!(text.contains("| late loader | IDLE-DATA | 0/1 (0%) | – | – |"), "{text}");
+        assert!(text.contains("| DTYPE | 0/1 (0%) |"), "{text}");
         assert!(
-            text.contains("- case 4 (training, Cuda: late loader 10.0 %): missed late loader of 10.0 %"),
+            text.contains("- case 4 (training, Cuda: late loader 10.0%): missed late loader of 10.0%"),
             "{text}"
         );
-        assert!(text.contains("nobody planted DTYPE 50 µs (5.0 %)"), "{text}");
+        assert!(text.contains("nobody planted DTYPE 50 µs (5.0%)"), "{text}");
     }
 }

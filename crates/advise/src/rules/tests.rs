@@ -24,7 +24,7 @@ fn gain(advice: &Advice, rule: &str) -> f64 {
     of_rule.filter_map(|finding: &Finding| finding.gain).map(|gain| gain.mid_us).sum()
 }
 
-/// Products at 65 % of the peak, one after the other.
+/// Products at 65% of the peak, one after the other.
 fn ordinary(mut program: Program, count: usize) -> Program {
     let (us, least) = product(8192.0, 0.65);
     for _ in 0..count {
@@ -221,7 +221,7 @@ fn slow_products_are_held_against_good_ones_of_their_size() {
     }
     let advice = advice(&program.facts());
     assert_eq!(rules(&advice), ["KERNEL-EFF"]);
-    // What is beyond 70 % of the peak, of which seven eighths.
+    // What is beyond 70% of the peak, of which seven eighths.
     let expected = 5.0 * 0.875 * (us - us * 0.25 / 0.70 - 2.0);
     assert!((gain(&advice, "KERNEL-EFF") / expected - 1.0).abs() < 1e-3);
 }

@@ -35,7 +35,7 @@ impl Rule for Unexplained {
         let in_time = |cause: WaitCause| matches!(cause, WaitCause::Dependency(_)) && !cause.is_late_launch();
         let kinds: [(&dyn Fn(WaitCause) -> bool, &str); 2] = [
             (&|cause| cause == WaitCause::Unlinked, "before work without a recorded launch"),
-            (&in_time, "before work launched in time"),
+            (&in_time, "before work that was already launched"),
         ];
         for (is_meant, what) in kinds {
             let remedy = is_meant(WaitCause::Unlinked).then(|| how_to_record_launches(facts));

@@ -65,10 +65,10 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
             duration(exposed),
             duration(communication)
         )],
-        remedy: "start collectives earlier, on their own stream, in chunks that computation can hide; sort \
-            the sheet \
-                 nccl_summary_implicit_sync by bandwidth"
-            .to_owned(),
+        remedy:
+            "start collectives earlier, on their own stream, in chunks that computation can hide; to find \
+                 slow ones, sort the sheet nccl_summary_implicit_sync by bandwidth"
+                .to_owned(),
         ..Finding::new(
             "COMM-EXPOSED",
             "exposed communication, excluding waits for late ranks",

@@ -28,7 +28,7 @@ impl Rule for TakeTurns {
     }
 
     fn what(&self) -> &'static str {
-        "devices take turns: one works while the others idle"
+        "only one device works at a time"
     }
 
     fn remedy(&self, _: Program) -> &'static str {

@@ -103,7 +103,7 @@ fn what(found: &Found) -> &'static str {
     match found {
         Found::HostFallback { .. } => "operations on the host",
         Found::HighGaps { .. } => "long gaps between operations",
-        Found::MatrixProduct { .. } => "matrix products below the chip's peaks",
+        Found::MatrixProduct { .. } => "matmuls below the chip's peaks",
         Found::AboveRoofline { .. } => "figures above the chip's peaks",
     }
 }
@@ -113,8 +113,8 @@ fn remedy(found: &Found) -> Option<String> {
     Some(match found {
         Found::HostFallback { .. } => "run them on the device".to_owned(),
         Found::HighGaps { .. } => format!(
-            "capture them as a trace and replay it; remove waits for the device and reads from it; make runtime \
-             arguments that do not change compile-time arguments (gaps of {USUAL_GAP_US} µs are usual)"
+            "capture them as a trace and replay it; remove waits for the device and reads from it; turn runtime \
+             arguments that never change into compile-time arguments (gaps of {USUAL_GAP_US} µs are usual)"
         ),
         Found::MatrixProduct { advice, .. } => {
             let actions: Vec<String> = advice.iter().filter_map(metal_perf::Advice::action).collect();

@@ -35,7 +35,8 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "SHEET", num_args = 1.., help_heading = "Comparison")]
     pub(crate) sheets: Vec<String>,
 
-    /// Steps in each run, to divide times and calls by [default: as recorded, if known for both]
+    /// Steps in each run; times and calls are divided by them [default: as recorded, if known for the run and the
+    /// baseline]
     #[arg(
         long,
         value_name = "N",
@@ -63,8 +64,9 @@ pub(crate) struct CompareArguments {
     )]
     pub(crate) parity: Option<Reference>,
 
-    /// Exit with code 3 if a run exceeds a limit. WHAT is total_time or another time of gpu_timeline, op:NAME,
-    /// kernel:NAME, category:NAME, new or gone; AMOUNT a number with %, us, ms or s. Repeatable
+    /// Exit with code 3 if a run exceeds a limit. WHAT is total_time or another row of gpu_timeline, op:NAME,
+    /// kernel:NAME, category:NAME, new or gone; AMOUNT is a number with %, us, ms or s. Repeatable. Example:
+    /// total_time>5%
     #[arg(long = "fail-on", value_name = "WHAT>AMOUNT", value_parser = limit, help_heading = "Comparison")]
     pub(crate) fail_on: Vec<Limit>,
 

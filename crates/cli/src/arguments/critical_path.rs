@@ -60,8 +60,8 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "HOW", default_value = "wall", value_parser = one_of_explained(MODES), help_heading = "Analysis")]
     pub(crate) mode: PathMode,
 
-    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: its graph (--mode dag) in integer µs, without the last
-    /// of several profiler steps; --annotation matches any event whose name contains the text
+    /// Reproduce Holistic Trace Analysis 0.5.0, errors included: builds its graph (--mode dag) in integer µs and drops
+    /// the last profiler step if there are several; --annotation matches any event whose name contains the text
     #[arg(long, value_name = "TOOL", value_parser = one_of(HTA), help_heading = "Analysis")]
     pub(crate) parity: Option<Reference>,
 
@@ -69,7 +69,8 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "OP", help_heading = "Analysis")]
     pub(crate) without: Vec<String>,
 
-    /// Same, with their time multiplied by FACTOR. Repeatable. Example: aten::mm=0.5
+    /// Estimate the time if operators or kernels of this name took FACTOR times as long. Repeatable. Example:
+    /// aten::mm=0.5
     #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
     pub(crate) scale: Vec<Scaling>,
 

@@ -65,7 +65,7 @@ pub(crate) struct DiffArguments {
     pub(crate) tables: ReportOutput,
 
     /// Write the merged call tree as text: one line per module, operator, call and kernel with its kernel times in A
-    /// and B; >> trace1: or << trace2: marks lines in A or B only
+    /// and B; >> trace1: marks lines found only in A, << trace2: lines found only in B
     #[arg(long = "merged_tree", value_name = "FILE", help_heading = "Output")]
     pub(crate) merged_tree: Option<PathBuf>,
 

@@ -52,7 +52,7 @@ pub(crate) struct GateArguments {
     #[arg(long = "slower-by", value_name = "PERCENT", value_parser = share, help_heading = "Thresholds")]
     pub(crate) slower_by: Option<f64>,
 
-    /// Slowdown that a pass must rule out [default: 5%]
+    /// Pass only if a slowdown this large can be ruled out [default: 5%]
     #[arg(long = "rule-out", value_name = "PERCENT", value_parser = share, help_heading = "Thresholds")]
     pub(crate) rule_out: Option<f64>,
 

@@ -30,8 +30,8 @@ pub(crate) struct EngineArguments {
     #[arg(long = "capture_folder", value_name = "DIR")]
     pub(crate) capture_folder: Option<PathBuf>,
 
-    /// Write details of the captures to this file; saved as execution_details.json in their folder, it saves the
-    /// next run from reading them all. Batch sizes without an annotation are null
+    /// Write details of the captures to this file. If you put it in the capture folder as execution_details.json, the
+    /// next run need not read all captures. Batch sizes without an annotation are null
     #[arg(long = "capture_details_path", value_name = "FILE", requires = "capture_folder")]
     pub(crate) capture_details_path: Option<PathBuf>,
 

@@ -38,7 +38,7 @@ pub(crate) struct MetalArguments {
     pub(crate) compat: bool,
     #[command(flatten)]
     pub(crate) terminal: TerminalArguments,
-    /// Rejected, with advice on what to use instead.
+    /// Not supported; the error says what to use instead
     #[command(flatten)]
     pub(crate) window: WindowOptions,
 }

@@ -325,17 +325,17 @@ impl Sizes for SdpaArguments {
 
 #[derive(Args)]
 pub(crate) struct ConvArguments {
-    /// Input shape: batch, channels, then one to three extents
+    /// Input shape: batch, channels, then one to three spatial dimensions
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,C,H,W")]
     input: Vec<u64>,
-    /// Filter shape: output channels, input channels per group, extents; with --transposed: input channels, output
-    /// channels per group, extents
+    /// Filter shape: output channels, input channels per group, spatial dimensions; with --transposed: input channels,
+    /// output channels per group, spatial dimensions
     #[arg(long, value_delimiter = ',', required = true, value_name = "O,C,H,W")]
     filter: Vec<u64>,
-    /// Stride: one number, or one per extent
+    /// Stride: one number, or one per spatial dimension
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,…")]
     stride: Vec<u64>,
-    /// Padding: zeros added at both ends of each extent
+    /// Padding: zeros added at both ends of each spatial dimension
     #[arg(long, value_delimiter = ',', default_value = "0", value_name = "N,…")]
     padding: Vec<u64>,
     /// Dilation: distance between filter taps
@@ -451,7 +451,7 @@ pub(crate) struct NormArguments {
     /// Shape of the tensor
     #[arg(long, value_delimiter = ',', required = true, value_name = "N,…")]
     shape: Vec<u64>,
-    /// Number of weights [default: the last extent]
+    /// Number of weights [default: the size of the last dimension]
     #[arg(long, value_name = "C")]
     channels: Option<u64>,
     /// Normalize by root mean square instead of mean and variance

@@ -12,12 +12,13 @@ pub(crate) struct PhaseArguments {
     #[arg(long = "inference_phase_analysis")]
     pub(crate) inference_phase_analysis: bool,
 
-    /// Maximum number of new tokens per request in decode, or rows of a matmul if requests are unknown [default: 10]
+    /// Count work as prefill if it has more new tokens per request than this, or more matmul rows if requests are
+    /// unknown [default: 10]
     #[arg(long = "decode_threshold", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) decode_threshold: Option<i64>,
 
-    /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts
-    /// unannotated steps with more tokens than these can decode as prefill
+    /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts an
+    /// unannotated step as prefill if it has more tokens than so many requests can decode
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
@@ -30,7 +31,7 @@ pub(crate) struct PhaseArguments {
     )]
     pub(crate) phase_detection_method: Option<String>,
 
-    /// Label operators exactly as TraceLens's method of that name does, to compare reports
+    /// Label operators exactly as TraceLens does with the same --phase_detection_method, to compare reports
     #[arg(long = "phase_legacy")]
     pub(crate) phase_legacy: bool,
 }

@@ -260,5 +260,9 @@ fn ranks(text: &str) -> Result<Members, String> {
 const EVENTS: &[(&str, &str, FusedEvents)] = &[
     ("all", "", FusedEvents::All),
     ("gpu", "device events", FusedEvents::Device),
-    ("comm", "collective kernels, their launches, and the host's collectives", FusedEvents::Communication),
+    (
+        "comm",
+        "collective kernels, their launches, and the host operators that issue them",
+        FusedEvents::Communication,
+    ),
 ];

@@ -16,7 +16,7 @@ Examples:
   tracelens replay trace.json.gz --op aten::mm -o mm     all shapes of one operator
   tracelens replay report.xlsx --top 20 -o replay        from a report of the trace
 
-From the recording, the files contain only operator and kernel names, shapes, types and numbers.";
+The files contain nothing of the recording but operator and kernel names, shapes, types and numbers.";
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
@@ -32,8 +32,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long = "op", value_name = "NAME", conflicts_with = "uids")]
     pub(crate) names: Vec<String>,
 
-    /// Choose the operator with this index in the trace's event list (ex_UID of ops_all), or the one that launched the
-    /// kernel with it. Repeatable
+    /// Choose the operator with this index in the trace's event list (ex_UID of ops_all); the index of a kernel chooses
+    /// the operator that launched it. Repeatable
     #[arg(long = "uid", value_name = "N")]
     pub(crate) uids: Vec<u32>,
 

@@ -93,9 +93,9 @@ pub(crate) struct ReportOutput {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SheetNaming {
-    /// Sheet names: documented (ops_all, short_kernels_histogram, short_kernels_all_details), or current: TraceLens's
-    /// (ops_unique_args, short_kernel_histogram, short_kernels_summary), with its column order and rocprofv3 categories,
-    /// and without overview
+    /// Sheet names: those that TraceLens documents (documented: ops_all, short_kernels_histogram,
+    /// short_kernels_all_details), or those that it writes (current: ops_unique_args, short_kernel_histogram,
+    /// short_kernels_summary). current also uses TraceLens's column order and rocprofv3 categories, and omits overview
     #[arg(long = "sheet-names", default_value = "documented", value_parser = one_of(SHEET_NAMES), value_name = "NAMES")]
     pub(crate) sheet_names: SheetNames,
 }
@@ -156,7 +156,7 @@ impl NamedOutput {
     fn parser() -> impl TypedValueParser<Value = Self> {
         PathBufValueParser::new().try_map(|path| {
             if path.as_os_str() == "-" {
-                return Err("standard output has the first page, or with --json the answer; expected a file".to_owned());
+                return Err("standard output already carries the first page (with --json, the answer); name a file".to_owned());
             }
             let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
             let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");

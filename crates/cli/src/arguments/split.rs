@@ -82,12 +82,13 @@ pub(crate) struct SplitArguments {
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
-    /// Maximum concurrent requests of the engine: unannotated steps with more tokens than these can decode count as
-    /// prefill
+    /// Maximum concurrent requests of the engine: an unannotated step counts as prefill if it has more tokens than so
+    /// many requests can decode
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
-    /// Find the steady state as TraceLens does: it ends at the sixth stray step and excludes the last step
+    /// Find the steady state as TraceLens does: it ends at the sixth step below full concurrency and excludes the last
+    /// step
     #[arg(long)]
     pub(crate) parity: bool,
 

@@ -238,7 +238,7 @@ impl FirstPage<'_> {
         if rows.is_empty() {
             if is_cut && !all.is_empty() {
                 wrap(
-                    "no work that both repeat differs beyond noise",
+                    "no repeated work differs between the runs by more than noise",
                     "\n",
                     "  ",
                     style.width.min(WIDEST),

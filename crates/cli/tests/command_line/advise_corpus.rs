@@ -72,7 +72,7 @@ fn fusion_in_the_corpus_claims_only_what_it_saves() {
     let Some((found, _)) = advice("pytorch/mi300-qwen1.5-0.5b/trace.json.gz") else { return };
     let attention = found.iter().find(|finding| finding["rule"] == "KERNEL-EFF").expect("a slow kernel");
     assert!(attention["subject"].as_str().unwrap().contains("flash_attention"));
-    // 4.016 ms of attention at 8.68 % of the nominal roofline.
+    // 4.016 ms of attention at 8.68% of the nominal roofline.
     assert!((2000.0..4016.0).contains(&mid(attention)), "{attention:#}");
     // 49 RMSNorms take 3.961 ms in all; what one kernel for each would save is less.
     let norms = found.iter().filter(|finding| {

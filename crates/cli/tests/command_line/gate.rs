@@ -40,7 +40,7 @@ impl Program {
         self
     }
 
-    /// The recording. Kernels scatter by 0.4 %.
+    /// The recording. Kernels scatter by 0.4%.
     fn trace(&self) -> String {
         let (mut events, mut at, mut id) = (Vec::new(), 100.0, 0_u32);
         for step in 0..self.steps {
@@ -126,7 +126,7 @@ fn a_slower_operator_fails_and_is_the_first_culprit_of_a_ledger_that_adds_up() {
     assert_eq!(sum, nanoseconds(&step[1]) - nanoseconds(&step[0]));
     gate(&place, &[]).exits_with(3).with_summary(&[
         "FAIL, step time +4.",
-        "limit 1.75 %",
+        "limit 1.75%",
         "aten::softmax (",
         "kernel_of_aten::softmax_64",
         "slower kernel",

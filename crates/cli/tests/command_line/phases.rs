@@ -221,7 +221,7 @@ fn legacy_phases_are_those_of_the_reference() {
     assert_eq!(times(&sheets), BTreeMap::from([("Prefill", 100.0)]));
     assert_eq!(texts(&sheets, "ops_summary_prefill", "Kernel categories"), ["GEMM-Tensile"]);
     let outcome = place.run(&["report", "trace.json", ANALYSIS, "--phase_legacy"]).exits_with(0);
-    outcome.with_summary(&["warning: phases come from TraceLens' method hybrid, for comparison only"]);
+    outcome.with_summary(&["warning: phases come from TraceLens's method hybrid, for comparison only"]);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn options_without_effect_are_said() {
     let threshold = "--decode_threshold=12";
     let by_names = "--phase_detection_method=kernel_names";
     said(&[ANALYSIS, threshold, by_names], "--decode_threshold has no effect on kernel_names");
-    said(&[ANALYSIS, threshold, "--phase_legacy"], "has no effect on TraceLens' hybrid");
+    said(&[ANALYSIS, threshold, "--phase_legacy"], "has no effect on TraceLens's hybrid");
     said(&[ANALYSIS, "--max_num_seqs=64", by_names], "--max_num_seqs has no effect on kernel_names");
 }
 

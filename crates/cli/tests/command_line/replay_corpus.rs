@@ -79,7 +79,7 @@ fn operators_of_the_corpus_run_again_on_the_cpu() {
     let failures: usize = failed.values().sum();
     let share = f64::from(ran) / (f64::from(ran) + failures as f64);
     println!(
-        "{ran} ran, {failures} failed, {absent} are not for the CPU, {large} too large: {:.2} %",
+        "{ran} ran, {failures} failed, {absent} are not for the CPU, {large} too large: {:.2}%",
         100.0 * share
     );
     failed.iter().for_each(|((name, reason), count)| println!("{count:4} {name}: {reason}"));

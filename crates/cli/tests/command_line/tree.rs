@@ -22,10 +22,10 @@ fn tree(options: &[&str]) -> String {
 #[test]
 fn what_leads_to_device_work_is_printed() {
     let expected = "\
-└── UID: 1, Category: cpu_op, Name: aten::linear, Device time: 12.5 µs (100.00 %)
-    └── UID: 2, Category: cpu_op, Name: aten::addmm, Device time: 12.5 µs (100.00 %)
-        └── UID: 3, Category: cuda_runtime, Name: cudaLaunchKernel, Device time: 12.5 µs (100.00 %)
-            └── UID: 4, Category: kernel, Name: gemm, Duration: 12.5 (100.00 %)
+└── UID: 1, Category: cpu_op, Name: aten::linear, Device time: 12.5 µs (100.00%)
+    └── UID: 2, Category: cpu_op, Name: aten::addmm, Device time: 12.5 µs (100.00%)
+        └── UID: 3, Category: cuda_runtime, Name: cudaLaunchKernel, Device time: 12.5 µs (100.00%)
+            └── UID: 4, Category: kernel, Name: gemm, Duration: 12.5 (100.00%)
 ";
     assert_eq!(tree(&[]), expected);
 }
@@ -73,8 +73,8 @@ fn what_takes_little_device_time_can_be_left_out() {
     let tree = |least: &str| place.run(&["tree", "trace.json", "--min-time", least]).exits_with(0);
     let all = tree("0").out;
     assert_eq!(all.lines().count(), 8, "{all}");
-    assert!(all.contains("aten::linear, Device time: 40.0 µs (80.00 %)\n"), "{all}");
-    assert!(all.contains("bias, Duration: 10.0 (20.00 %)\n"), "{all}");
+    assert!(all.contains("aten::linear, Device time: 40.0 µs (80.00%)\n"), "{all}");
+    assert!(all.contains("bias, Duration: 10.0 (20.00%)\n"), "{all}");
     let most = tree("10.5").out;
     assert_eq!(most.lines().count(), 3, "{most}");
     assert!(!most.contains("bias") && !most.contains("relu"), "{most}");

@@ -53,7 +53,7 @@ fn the_walk_gives_each_nanosecond_to_the_class_that_the_prototype_gave_it_to() {
         for (class, expected) in expected.split(", ").map(|share| share.split_once(' ').unwrap()) {
             let expected: f64 = expected.parse().unwrap();
             let found = shares.get(class).copied().unwrap_or_default();
-            assert!((found - expected).abs() <= 0.0501, "{case}: {class} is {found} %, not {expected} %");
+            assert!((found - expected).abs() <= 0.0501, "{case}: {class} is {found}%, not {expected}%");
         }
     }
 }

@@ -401,7 +401,7 @@ fn a_file_for_tracelens_runs_as_it_is() {
     };
     let (of_file, ours) = (rows(for_tracelens()), rows(megatron()));
     assert_eq!(of_file[2..], ours[2..]);
-    // TraceLens' class counts statistics of channels, ours those of rows.
+    // TraceLens's class counts statistics of channels, ours those of rows.
     assert_eq!(of_file[0].3, Some((83_898_368.0, 67_129_344.0)));
     assert_eq!(ours[0].3, Some((83_898_368.0, 67_178_496.0)));
     assert_eq!(of_file[1].3, Some((150_994_944.0, 100_675_584.0)));

@@ -440,7 +440,7 @@ pub enum PhaseNotice {
     DeviceOnly,
     /// The phases are those of TraceLens.
     #[error(
-        "phases come from TraceLens' method {method}, for comparison only: it matches parts of operator \
+        "phases come from TraceLens's method {method}, for comparison only: it matches parts of operator \
          names, and Mixed also means undecided"
     )]
     #[diagnostic(code("phases/trace-lens"), severity(Warning))]

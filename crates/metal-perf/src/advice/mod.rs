@@ -222,7 +222,7 @@ pub enum Finding {
         bound: Option<Bound>,
         /// What to try, most important first.
         advice: Vec<Advice>,
-        /// What there is to win, in µs: its time less what it would need at 100 % of the DRAM bandwidth or of the FLOPs,
+        /// What there is to win, in µs: its time less what it would need at 100% of the DRAM bandwidth or of the FLOPs,
         /// whichever it is nearer to.
         at_most_us: Option<f64>,
     },
@@ -254,7 +254,7 @@ impl Finding {
         match self {
             Finding::HostFallback { .. } => "Operations on the host",
             Finding::HighGaps { .. } => "High op-to-op gaps",
-            Finding::MatrixProduct { .. } => "Matrix products",
+            Finding::MatrixProduct { .. } => "Matmuls",
             Finding::AboveRoofline { .. } => "More than the chip can do",
         }
     }
@@ -289,15 +289,15 @@ impl fmt::Display for Finding {
                     if ops.len() == 1 { "A gap" } else { "Gaps" },
                 )?;
                 if let Some(percent) = saving_percent {
-                    write!(f, " ({percent:.1} % of all time)")?;
+                    write!(f, " ({percent:.1}% of all time)")?;
                 }
                 f.write_str(
                     ": capture the operations as a trace and replay it, leave out waits for the device and reads from \
-                     it, and make runtime arguments compile-time arguments where they do not change.",
+                     it, and turn runtime arguments that never change into compile-time arguments.",
                 )
             }
             Finding::MatrixProduct { bound: None, advice, .. } if advice.is_empty() => {
-                f.write_str("Not analysed: its shapes, cores or time are not known.")
+                f.write_str("Not analyzed: its shapes, cores or time are not known.")
             }
             Finding::MatrixProduct { advice, .. } if advice.is_empty() => {
                 f.write_str("✅ Nothing to change.")
@@ -312,7 +312,7 @@ impl fmt::Display for Finding {
                 let figures = [(dram_percent, "DRAM bandwidth"), (flops_percent, "FLOPs")];
                 let figures = figures.into_iter().filter_map(|(percent, of)| Some((percent.as_ref()?, of)));
                 for (number, (percent, of)) in figures.filter(|(percent, _)| **percent > 100.0).enumerate() {
-                    write!(f, "{}{percent:.1} % of the {of}", if number == 0 { "" } else { " and " })?;
+                    write!(f, "{}{percent:.1}% of the {of}", if number == 0 { "" } else { " and " })?;
                 }
                 f.write_str(" is more than the chip can do: check that the chip is the right one.")
             }

@@ -164,12 +164,12 @@ fn findings_say_how_much_there_is_to_win() {
     assert_eq!(found[0], Finding::HostFallback { ops: vec![0], host_time_us: Some(5.0) });
     let gaps = Finding::HighGaps { ops: vec![2], gap_us: 16.0, saving_us: 10.0, saving_percent: Some(10.0) };
     assert_eq!(found[1], gaps);
-    assert!(found[1].to_string().contains("10 μs (10.0 %"), "{}", found[1]);
+    assert!(found[1].to_string().contains("10 μs (10.0%"), "{}", found[1]);
     let products: Vec<&[usize]> = found[2..5].iter().map(Finding::ops).collect();
     assert_eq!(products, [[1], [2], [3]]);
     assert!(found[2].at_most_us().unwrap() < 10.0);
-    assert_eq!(found[4].at_most_us(), None, "nothing to win is known above 100 %");
-    assert!(found[5].to_string().starts_with("120.0 % of the FLOPs"), "{}", found[5]);
+    assert_eq!(found[4].at_most_us(), None, "nothing to win is known above 100%");
+    assert!(found[5].to_string().starts_with("120.0% of the FLOPs"), "{}", found[5]);
     assert_eq!(found.len(), 6);
 }
 
@@ -177,7 +177,7 @@ fn findings_say_how_much_there_is_to_win() {
 fn products_without_bound_are_fine_or_not_analysed() {
     let finding = |bound| Finding::MatrixProduct { op: 0, bound, advice: Vec::new(), at_most_us: None };
     assert!(finding(Some(Bound::Dram)).to_string().starts_with('✅'));
-    assert!(finding(None).to_string().starts_with("Not analysed"));
+    assert!(finding(None).to_string().starts_with("Not analyzed"));
 }
 
 #[test]

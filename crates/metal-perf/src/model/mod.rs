@@ -152,7 +152,7 @@ fn set_figures(
     let Some(seconds) = seconds else { return };
     if let Some(bytes) = modelled.bytes {
         op.bytes = Some(bytes);
-        // A product that leaves DRAM alone uses 0 % of its bandwidth, so that arithmetic is what may bound it.
+        // A product that leaves DRAM alone uses 0% of its bandwidth, so that arithmetic is what may bound it.
         let is_blank = context.options.conventions.blank_without_traffic;
         if bytes > 0.0 || (!is_blank && modelled.analysed == Analysed::Full) {
             let rate = bytes / seconds / 1e9;

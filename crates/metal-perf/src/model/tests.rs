@@ -422,7 +422,7 @@ fn operations_without_a_model_show_what_they_move() {
     assert_eq!(op.math_fidelity, "BF16 => BF16");
     let op = one(&copy, "blackhole", &MetalOptions::default());
     assert_eq!((op.analysed, op.bytes), (Analysed::DramOnly, Some(4_194_304.0)));
-    assert_eq!(op.bound, Some(Bound::Dram), "{:?} % of DRAM", op.dram_percent);
+    assert_eq!(op.bound, Some(Bound::Dram), "{:?}% of DRAM", op.dram_percent);
 
     let part = vec![([1, 1, 32, 1024], BF16, DRAM)];
     let slice = Row { name: "SliceDeviceOperation", outputs: part.clone(), ..copy.clone() };

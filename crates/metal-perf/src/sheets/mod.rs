@@ -29,7 +29,7 @@ fn categories<'a>() -> Sheet<'a, MetalReport> {
     type Row = (OpCategory, usize, f64, f64);
     const CATEGORY: Column = Column::text(
         "Op Category",
-        "Compute, communication (of devices), tensor manipulation (of layout and shape), data movement, host, or unknown.",
+        "Compute, communication (between devices), tensor manipulation (of layout and shape), data movement, host, or unknown.",
     );
     const PERCENT: Column =
         Column::percent("Device %", "Share of the device time of all operations, in percent.")
@@ -72,9 +72,11 @@ fn categories<'a>() -> Sheet<'a, MetalReport> {
 /// Device time by operation, memory or category.
 pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     const MEAN: Column = Column::percent("Mean FLOPs", "Mean of FLOPs %.");
-    const PERCENT: Column =
-        Column::percent("Total %", "Share of the device time of all groups (on the device).")
-            .with_role(Role::Headline);
+    const PERCENT: Column = Column::percent(
+        "Total %",
+        "Share of the device time of all groups on the same device; of all groups if devices are merged.",
+    )
+    .with_role(Role::Headline);
     const DEVICE: Column =
         Column::identifier("Device", "Device, unless devices are merged.").with_role(Role::Name);
     const WEIGHTED: Column = Column::percent(
@@ -157,7 +159,7 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
         Column::count("operations", "Number of affected operations.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
-        Column::text("Bound", "Bound of the operation; matrix products only.").with_role(Role::Detail).field(
+        Column::text("Bound", "Bound of the operation; matmuls only.").with_role(Role::Detail).field(
             |(finding, ..): &Row<'_>| match finding {
                 Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
                 _ => None::<&str>.into(),
@@ -167,7 +169,7 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
             .field(|(_, advice, _): &Row<'_>| advice.into()),
         Column::microseconds(
             "saving at most (µs)",
-            "Upper bound: host time; gaps minus 6 µs each; matrix product time × (1 − max(DRAM %, FLOPs %) / 100). Items for the same operation share it.",
+            "Upper bound. Host operations: their host time. Gaps: the gap minus 6 µs each. Matmuls: time × (1 − max(DRAM %, FLOPs %) / 100); items for the same matmul repeat it and can save it only once.",
         ).with_role(Role::Headline)
         .field(|(finding, ..): &Row<'_>| finding.at_most_us().into()),
     ];

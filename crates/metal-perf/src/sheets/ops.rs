@@ -50,7 +50,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.total_percent.into()),
         Column::text(
         "Bound",
-        "Bound of the operation: DRAM or FLOP (at least 65 % of the chip's peak), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
+        "Bound of the operation: DRAM or FLOP (at least 65% of the chip's peak), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
         OP.field(|(op, _): &Row<'_>| op_code(op).into()),
         Column::identifier(
@@ -64,12 +64,12 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.gap_us.into()),
         Column::count(
         "Cores",
-        "Number of cores used; for DRAM-sharded products, of cores fed from the DRAM banks.",
+        "Number of cores used; for DRAM-sharded matmuls, number of cores fed from the DRAM banks.",
     ).field(|(op, _): &Row<'_>| op.cores.into()),
         Column::new(
         "DRAM",
         ColumnKind::Number(Unit::GigabytesPerSecond),
-        "Rate in GB/s (10⁹ bytes): inputs and outputs in DRAM (for matrix products inputs 0 and 1 and output 0), each counted once with padding, divided by device time.",
+        "Rate in GB/s (10⁹ bytes): inputs and outputs in DRAM (for matmuls, inputs 0 and 1 and output 0), each counted once with padding, divided by device time.",
     ).field(|(op, _): &Row<'_>| op.dram_gb_per_s.into()),
         Column::percent(
         "DRAM %",

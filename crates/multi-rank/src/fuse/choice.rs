@@ -14,7 +14,7 @@ pub enum FusedEvents {
     All,
     /// What devices did: kernels, copies, fills, ranges of the program on the device, synchronisation.
     Device,
-    /// Kernels that communicate, what launched them, and the host's collectives.
+    /// Collective kernels, their launches, and the host operators that issue them.
     Communication,
 }
 

@@ -40,8 +40,10 @@ fn sheet<'a, R: 'a>(
     })
 }
 
-const ID: Column =
-    Column::text("collective_id", "Group and number of the collective in it; shared by all its kernels.");
+const ID: Column = Column::text(
+    "collective_id",
+    "Process group of the collective and its number within the group; the same for all kernels of the collective.",
+);
 const GROUP: Column =
     Column::text("Process Group Name", "Name of the group in the program.").with_role(Role::Detail);
 const RANKS: Column =

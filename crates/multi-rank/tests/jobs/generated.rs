@@ -379,7 +379,7 @@ fn a_delay_counts_once() {
     }
 }
 
-/// A row of `straggler_causes` with more lateness than 1 % of a step.
+/// A row of `straggler_causes` with more lateness than 1% of a step.
 #[derive(Debug, PartialEq)]
 struct Named {
     rank: u32,

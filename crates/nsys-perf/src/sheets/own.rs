@@ -129,9 +129,13 @@ fn memory<'a, 't: 'a>(
             "Bytes / Union Time, in GB/s (10⁹ bytes).",
         )
         .field(move |row: &Row<'_>| rate(row.bytes, row.union).into()),
-        time(Column::milliseconds("Union Time (ms)", "Time with at least one running."), |row: &Row<'_>| {
-            Some(row.union)
-        }),
+        time(
+            Column::milliseconds(
+                "Union Time (ms)",
+                "Time with at least one of these copies or fills running.",
+            ),
+            |row: &Row<'_>| Some(row.union),
+        ),
     ];
     let fields = fields.into_iter().chain(durations("operation", |row: &Row<'_>| &row.durations));
     Sheet::new(name, description, fields, move |analysis| rows::bandwidths(analysis, category))

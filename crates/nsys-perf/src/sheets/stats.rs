@@ -297,8 +297,11 @@ struct Traced<'a> {
 }
 
 fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    const fn count(name: &'static str) -> Column {
-        Column::count(name, "Launch size.")
+    const fn grid(name: &'static str) -> Column {
+        Column::count(name, "Blocks of the grid in this dimension.")
+    }
+    fn block(name: &'static str) -> Column {
+        Column::count(name, "Threads of a block in this dimension.").per("block")
     }
     fn extent<'a>(
         column: Column,
@@ -313,12 +316,12 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .field(|row: &Traced<'_>| row.duration.into()),
         Column::identifier("CorrId", "ID shared with the launching call.")
             .field(|row: &Traced<'_>| row.correlation.into()),
-        extent(count("GrdX"), |(grid, _)| grid[0]),
-        extent(count("GrdY"), |(grid, _)| grid[1]),
-        extent(count("GrdZ"), |(grid, _)| grid[2]),
-        extent(count("BlkX").per("block"), |(_, block)| block[0]),
-        extent(count("BlkY").per("block"), |(_, block)| block[1]),
-        extent(count("BlkZ").per("block"), |(_, block)| block[2]),
+        extent(grid("GrdX"), |(grid, _)| grid[0]),
+        extent(grid("GrdY"), |(grid, _)| grid[1]),
+        extent(grid("GrdZ"), |(grid, _)| grid[2]),
+        extent(block("BlkX"), |(_, block)| block[0]),
+        extent(block("BlkY"), |(_, block)| block[1]),
+        extent(block("BlkZ"), |(_, block)| block[2]),
         Column::count("Reg/Trd", "Registers per thread.")
             .per("thread")
             .field(|row: &Traced<'_>| row.registers.into()),

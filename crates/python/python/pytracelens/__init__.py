@@ -272,7 +272,7 @@ def read(
     progress: Progress | None = None,
     strict: bool = False,
 ) -> Trace:
-    """Reads a recording of any kind, recognised by its content, and makes its report.
+    """Reads a recording of any kind, recognized by its content, and makes its report.
 
     ``arch`` names the architecture that figures are held against, the one that the recording names where it is left out.
     ``python_frames=False`` reads faster and tells no modules. ``progress`` is called with bytes read and bytes in all, or True

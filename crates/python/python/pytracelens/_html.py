@@ -76,9 +76,9 @@ def _bar(device: dict[str, Any]) -> str:
     total = device["total_us"] or 1.0
     shares = [(name, 100 * device[member] / total, colour) for member, name, colour in KINDS_OF_TIME]
     pieces = "".join(
-        f'<span title="{name} {share:.1f} %" style="width:{share:.2f}%;background:{colour}"></span>' for name, share, colour in shares
+        f'<span title="{name} {share:.1f}%" style="width:{share:.2f}%;background:{colour}"></span>' for name, share, colour in shares
     )
-    words = ", ".join(f"{name} {share:.1f} %" for name, share, _ in shares)
+    words = ", ".join(f"{name} {share:.1f}%" for name, share, _ in shares)
     return (
         f"<div>{escape(_short(device['device']))}: {device['total_us'] / 1e3:.3f} ms, of which {words}</div>"
         f'<div style="display:flex;height:1em;max-width:50em">{pieces}</div>'

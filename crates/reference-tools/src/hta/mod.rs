@@ -76,7 +76,7 @@ const LAUNCHES: [&str; 5] = [
 /// A queue of that length counts as full.
 const FULL_QUEUE: i64 = 1024;
 
-/// A gap between kernels that were launched in time is short below this, in µs.
+/// A gap before a kernel that was already launched is short below this, in µs.
 const SHORT_GAP: i64 = 30;
 
 /// Share of the sum of times up to which kernels have rows of their own.

@@ -76,8 +76,8 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
                 .field(|row: &TemporalBreakdown| row.compute.into()),
             whole_us(
                 "non_compute_time(us)",
-                "The rest. Negative if rounding took more from the sum than \
-                from the parts; HTA then fails with an error.",
+                "Remaining busy time: communication and copies not overlapped by compute. Negative if rounding took \
+                 more from the sum than from the parts; HTA then fails with an error.",
             )
             .field(|row: &TemporalBreakdown| row.non_compute.into()),
             whole_us("kernel_time(us)", "From the first start to the last end.")
@@ -106,7 +106,7 @@ fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
         "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; with --parity hta. Work whose launch is not in the file counts as launched by the file's first event. idle_causes_per_stream has the exact times.",
         [
             Column::identifier("stream", "Stream on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
-            Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (launched in time, gap below 30 µs), other.")
+            Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (already launched, gap below 30 µs), other.")
                 .field(|row: &IdleTime| row.category.into()),
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
             number("idle_time_ratio", "Share of the gaps of the stream, 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),

@@ -47,9 +47,9 @@ fn the_graph_of_recordings_of_the_corpus_is_that_of_hta() {
         assert_eq!((path.segments.len() + 1, path.length), (path_nodes, length * 1000), "{case}");
         assert_eq!(path.circular, 0, "{case}");
         let found_host = share(PathClass::HostOperator) + share(PathClass::HostRuntime);
-        assert!((found_host - host).abs() < 0.005, "{case}: host {found_host} %");
+        assert!((found_host - host).abs() < 0.005, "{case}: host {found_host}%");
         let found_between = share(PathClass::KernelGap);
-        assert!((found_between - between).abs() < 0.005, "{case}: between kernels {found_between} %");
+        assert!((found_between - between).abs() < 0.005, "{case}: between kernels {found_between}%");
     }
 }
 

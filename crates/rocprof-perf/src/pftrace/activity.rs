@@ -46,7 +46,7 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "xla_top",
-        "Kernels on all GPUs except collectives, copies, fills, matrix products, attention and convolutions (in the TraceLens layout, its category xla), such as XLA fusions, most time first, up to the requested number of rows; includes kernels of any duration.",
+        "Kernels on all GPUs except collectives, copies, fills, matmuls, attention and convolutions (in the TraceLens layout, its category xla), such as XLA fusions, most time first, up to the requested number of rows; includes kernels of any duration.",
         fields,
         xla_rows,
     )

@@ -1,4 +1,4 @@
-//! The sheets of a recorded rocprofv3 profile against TraceLens' own, and figures known by heart.
+//! The sheets of a recorded rocprofv3 profile against TraceLens's own, and figures known by heart.
 
 use std::path::PathBuf;
 

@@ -163,21 +163,21 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
     }
     let fields = [
         Column::identifier("class", "Row number.").field(|row: &Row| row.number.into()),
-        Column::identifier("within", "Row number of the smallest enclosing class, such as an operator's layer; empty for the outermost.")
+        Column::identifier("within", "Row number of the smallest enclosing part, such as an operator's layer; empty for the outermost.")
             .field(|row: &Row| row.work.within.into()),
         Column::text("name_a", "Operator or module in A.")
             .field(|row: &Row| row.names[A].as_str().into()),
         Column::text("name_b", "Operator or module in B.")
             .field(|row: &Row| row.names[B].as_str().into()),
-        Column::count("count", "Number of occurrences in both runs, matched pairwise; of recordings that cover different amounts of work, in A.")
+        Column::count("count", "Number of occurrences in both runs, matched pairwise; if the recordings cover different amounts of work, number in A.")
             .field(|row: &Row| row.work.times[A].count.into()),
         Column::count("count_b", "Number of occurrences in B, for recordings that cover different amounts of work.")
             .field(|row: &Row| row.work.times[B].count.into())
             .when(|diff: &&'a TreeDiff<T>| diff.is_cut_differently()),
         Column::microseconds(
             "delta_us",
-            "Kernel time of all occurrences, B − A; of recordings that cover different amounts of work, the difference of the medians times \
-             count. Rows nest: a layer includes the difference of its operators.",
+            "Kernel time of all occurrences, B − A; if the recordings cover different amounts of work, the difference of \
+             the medians times count. Rows nest: a layer includes the difference of its operators.",
         )
         .with_role(Role::Headline)
         .field(|row: &Row| row.unit.to_microseconds(row.work.delta).into()),
@@ -206,7 +206,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         .field(|row: &Row| row.work.welch_t.into()),
         Column::flag(
             "is_noise",
-            "Whether the means differ by less than two standard errors, or by less than 1 % of A's.",
+            "Whether the means differ by less than two standard errors, or by less than 1% of A's.",
         )
         .field(|row: &Row| row.work.is_noise().into()),
         Column::identifier("uid_a", "Index of the first occurrence in A's event list.")

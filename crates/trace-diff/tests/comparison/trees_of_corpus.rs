@@ -240,7 +240,7 @@ fn other_programs_are_hardly_alike() {
     let diff = diff(a, b, true);
     check(&diff);
     let alike = diff.likeness().operators_percent().expect("operators");
-    println!("alike {alike:.1} %");
+    println!("alike {alike:.1}%");
     assert!(alike < 20.0, "{alike}");
 }
 

@@ -106,7 +106,7 @@ pub(super) fn offset(facts: &Facts<'_>) -> Verdict {
     };
     let time = |time: i64| duration(facts.microseconds(time));
     let (severity, text, by) = if least > most + tolerance {
-        let text = format!("device and host clocks contradict each other by {}", time(least - most));
+        let text = format!("device and host clocks disagree by {}", time(least - most));
         (Severity::Error, text, least - most)
     } else if least > tolerance {
         (

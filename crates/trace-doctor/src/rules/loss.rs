@@ -53,7 +53,7 @@ impl Unlinked {
     }
 }
 
-/// Whether the correlation ids of at least 95 % of the calls of a thread are larger than those of the call before.
+/// Whether the correlation ids of at least 95% of the calls of a thread are larger than those of the call before.
 fn ids_grow(facts: &Facts<'_>) -> bool {
     // By track; 0 where it has no call with an id yet.
     let mut latest = vec![0; facts.trace.tracks().len()];

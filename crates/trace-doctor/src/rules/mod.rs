@@ -394,7 +394,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "L3",
         looks_for: "device events without a launch call",
-        remedy: "Record with larger buffers; driver API calls need a recorder that records them.",
+        remedy: "Record with larger buffers; if the program launches through the driver API, use a recorder that covers it.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("operator kernel times are too short"),
         elsewhere: &[],

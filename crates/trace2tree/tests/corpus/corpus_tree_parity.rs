@@ -1,6 +1,6 @@
 //! Trees of recorded traces against figures published for them.
 //!
-//! The figures are those of TraceLens' tree builder: linking by launch arrows, times as doubles.
+//! The figures are those of TraceLens's tree builder: linking by launch arrows, times as doubles.
 
 use std::collections::HashSet;
 

@@ -181,12 +181,12 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &CopyKind| {
                 row.rate.max().map(|rate| analysis.gb_per_s(rate)).into()
             }),
-        Column::milliseconds("busy_ms", "Time with at least one running.")
+        Column::milliseconds("busy_ms", "Time with at least one copy or fill of this kind running.")
             .field_in(|analysis: &&Analysis, row: &CopyKind| analysis.ms(row.rate.busy()).into()),
         Column::count("count", "Number of copies.").field(|row: &CopyKind| row.count.into()),
         Column::count(
             "without_size",
-            "Number of copies without a recorded size, otherwise included only in count.",
+            "Number of copies without a recorded size; of the other columns, only count includes them.",
         )
         .with_role(Role::Detail)
         .field(|row: &CopyKind| row.without_size.into()),

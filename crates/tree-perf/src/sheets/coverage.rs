@@ -35,7 +35,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::text(
             "status",
-            "modelled: a model gives FLOPs and bytes, or the copy size is recorded; in cache: the same, but calls exceeded memory bandwidth, though not that of a cache that could hold their bytes; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks the model's inputs, or the work was launched outside any operator, see reason; no model: the operator has no model; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+            "modelled: a model gives FLOPs and bytes, or the copy size is recorded; in cache: modelled, but calls were faster than memory bandwidth allows, at a rate possible for a cache that could hold their bytes; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks the model's inputs, or the work was launched outside any operator, see reason; no model: the operator has no model; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
         Column::text(
@@ -61,7 +61,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         COVERAGE,
-        "Coverage of the rooflines: all device time, linked to an operator or not, by operator, and whether a model gives plausible figures for it.",
+        "How much of the device time the rooflines cover: all device time, linked to an operator or not, by status and operator.",
         fields,
         |analysis| Some((analysis, rows(analysis)?)),
     ).with_sums_showing(&[Figure::Coverage, Figure::AllOfTheDevice])

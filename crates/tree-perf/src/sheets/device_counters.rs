@@ -160,20 +160,20 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             |_, _, series| series.values.quantile(0.95),
         ),
         of(
-            value("mean_while_busy", "Mean while the device was busy, in the counter's unit."),
+            value("mean_while_busy", "Mean over the device's busy time, in the counter's unit."),
             |_, counters, series| series.values.mean_within(&counters.work.get(&series.device)?.busy),
         ),
         of(
-            value("mean_while_idle", "Mean while it was idle, in the counter's unit."),
+            value("mean_while_idle", "Mean over the device's idle time, in the counter's unit."),
             |_, counters, series| {
                 let idle = series.known.subtract(&counters.work.get(&series.device)?.busy);
                 series.values.mean_within(&idle)
             },
         ),
-        alone(value("mean_in_computation", "Mean while it only computed, in stretches of at least five \
-            sample intervals, in the counter's unit; empty if there are none."), 0),
-        alone(value("mean_in_communication", "Likewise while it only communicated."), 1),
-        alone(value("mean_in_copy", "Likewise while it only copied."), 2),
+        alone(value("mean_in_computation", "Mean over stretches of at least five sample intervals in \
+            which the device only computed, in the counter's unit; empty if there are none."), 0),
+        alone(value("mean_in_communication", "The same for stretches in which it only communicated."), 1),
+        alone(value("mean_in_copy", "The same for stretches in which it only copied."), 2),
         of(
             Column::new("energy_j", Number(Joules), "For counters in W: sum of value × time."),
             |analysis, _, series| {

@@ -46,12 +46,12 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
     vec![
         Column::text(
             "cause",
-            "Reason for the idle time, the first that applies: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the previous work ended), kernel_wait (launched in time, wait shorter than --kernel_wait_threshold_us), dependency_wait (launched in time, long wait), not_recorded (unknown whether the device worked: launches without device events, or time between two profiler cycles).",
+            "Reason for the idle time, the first that applies: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the previous work ended), kernel_wait (already launched, wait shorter than --kernel_wait_threshold_us), dependency_wait (already launched, longer wait), not_recorded (unknown whether the device worked: launches without device events, or time between two profiler cycles).",
         )
         .field(|row: &IdleRow| row.cause.name().into()),
         Column::text(
             "reason",
-            "For a host_wait, activity of the launching thread between the end of the previous work and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronization was running when the work ended), allocation (calls that allocate or free memory took at least half), initialisation (at least half was taken by calls that were the first of their name, or that took at least a millisecond and 20 times the usual time: loading kernels, setting up libraries), graph_launch (anything else before a graph launch), other. For a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call was still running), sync (a synchronization on the launching thread ended during the wait), unknown. Inferred from times.",
+            "For a host_wait, activity of the launching thread between the end of the previous work and the launch: data_loader, copy, sync (such calls took at least half of the time, or the copy or synchronization was running when the work ended), allocation (calls that allocate or free memory took at least half), initialization (at least half was taken by calls that were the first of their name, or that took at least a millisecond and 20 times the usual time: loading kernels, setting up libraries), graph_launch (anything else before a graph launch), other. For a dependency_wait: other_stream (an event of another stream ended during the wait), graph_launch, copy, launch (the launching call was still running), sync (a synchronization on the launching thread ended during the wait), unknown. Inferred from times.",
         )
         .field(|row: &IdleRow| row.cause.reason().into()),
         WAITED_FOR

@@ -114,7 +114,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         DEVICE.field_in(|_, row: &Row<'_>| row.device.to_string().into()),
         of(
-            bytes("peak_bytes", "Peak bytes allocated, as the allocator counts.")
+            bytes("peak_bytes", "Peak bytes allocated, as counted by the allocator.")
                 .with_role(Role::Headline)
                 .per("moment"),
             peak,
@@ -170,7 +170,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of(
             Column::count(
                 "driver_calls",
-                "Number of cudaMalloc, hipMalloc and similar calls between an event that shows more reserved memory and the previous one on its thread.",
+                "Number of cudaMalloc, hipMalloc and similar calls between an allocator event that shows more reserved memory and the allocator event before it on the same thread.",
             ),
             |row| row.growths.calls as i64,
         ),
@@ -186,14 +186,14 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::text("peak_step", "Marked step at that time; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.states[row.peak].time)),
-        Column::text("leak", "grows if, from the third step on, live memory at the end of every step exceeds that of the previous one, by at least 1 MiB and 0.1 % of the peak in total; else steady; empty with fewer than four marked steps.")
+        Column::text("leak", "grows if, from the third step on, live memory at the end of every step exceeds that of the previous one, by at least 1 MiB and 0.1% of the peak in total; else steady; empty with fewer than four marked steps.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Unknown => Cell::Missing,
                 Growth::Steady => "steady".into(),
                 Growth::Leak { .. } => "grows".into(),
             }),
-        bytes("leak_bytes", "Growth in bytes from the third step on, if each of them grew.")
+        bytes("leak_bytes", "Growth in bytes from the third step on, if memory grew in each step.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Leak { bytes, .. } => bytes.into(),

@@ -76,8 +76,8 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         roofline_sheet(),
         roofline_points_sheet(
             "Rows of unified_perf_summary that fit under a roofline: those with FLOPs, bytes, time and a \
-             reference peak of the architecture. Grouped by peak; peaks and the rows of each in order of \
-             kernel time, longest first. Omitted without an architecture.",
+             reference peak of the architecture. Grouped by peak; the peaks, and the rows within each, are \
+             sorted by kernel time, longest first. Omitted without an architecture.",
         ),
     ];
     let memory_and_counters = [

@@ -92,8 +92,9 @@ pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
 fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     let mut fields = key_fields(
         columns::OP_NAME,
-        columns::NUM_KERNELS
-            .described("Kernels that one call launched itself; present if calls are grouped by it."),
+        columns::NUM_KERNELS.described(
+            "Number of kernels that one call launched itself; present if calls are grouped by this number.",
+        ),
     );
     fields.extend([
         columns::OPERATION_COUNT

@@ -130,7 +130,7 @@ pub(crate) fn sheet_by_category<'a>() -> Sheet<'a, Analysis> {
         module,
         is_recompute,
         COUNT
-            .described("Number of operator calls that launched device work of the category; a call with work of several counts in each.")
+            .described("Number of operator calls that launched device work of the category; a call with work of several categories counts in each.")
             .field(|(_, totals): &Row<'_>| totals.calls.into()),
         call_stack(),
         DIRECT_MS.field_in(|analysis: &&Analysis, (_, totals): &Row<'_>| analysis.ms(totals.direct).into()),

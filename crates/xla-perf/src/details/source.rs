@@ -194,8 +194,8 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",
-        "Device time by source line of the instructions, most first; one row without a source for \
-         instructions without one.",
+        "Device time by source line of the instructions, most first; instructions without a recorded \
+         source share one row.",
         fields,
         source_lines,
     )

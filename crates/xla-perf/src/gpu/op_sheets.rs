@@ -129,7 +129,7 @@ pub(crate) fn parameter_field<'a, R>(
         Column::new(
             "param: …",
             Text,
-            "Parameter of the performance model, such as M, N, K of a matrix multiplication; one column each. Calls are grouped by all of them.",
+            "Parameter of the performance model, such as M, N, K of a matmul; one column each. Calls are grouped by all of them.",
         ).with_role(Role::Detail).distinguishing(),
         |context: &OperatorContext<'_>| {
             context.parameters.iter().map(|name| format!("param: {name}")).collect()

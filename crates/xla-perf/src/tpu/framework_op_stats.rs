@@ -224,7 +224,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         }),
         Column::new("Total self-time (%)", Number(Percent), "Share of total self time on the device or host, including idle time.").field(|row: &Row<'_>| (row.row.self_fraction * 100.0).into()),
         Column::new("Cumulative total self-time (%)", Number(Percent), "Running sum of the shares for the device or host.").field(|row: &Row<'_>| (row.row.cumulative_fraction * 100.0).into()),
-        Column::new("Total self-time excluding idle (%)", Number(Percent), "Self time as a share of the busy time there.").field(|row: &Row<'_>| {
+        Column::new("Total self-time excluding idle (%)", Number(Percent), "Self time as a share of the busy time of the device or host.").field(|row: &Row<'_>| {
                 let share = row.row.self_time.0 as f64 / row.busy_time.0 as f64 * 100.0;
                 Some(share).filter(|_| row.busy_time.0 > 0 && !row.row.is_idle()).into()
             }),

@@ -270,7 +270,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
         share("16-bit compute", overview.compute_16bit, "nothing was computed")
             .meaning("Share of compute time in operations with 16-bit results. The XLA profiler has no such figure for TPUs and shows 0."),
         share("32-bit compute", overview.compute_32bit, "nothing was computed")
-            .meaning("Likewise with 32-bit results."),
+            .meaning("Share of compute time in operations with 32-bit results."),
         share("Framework ops on the host", overview.host_op_fraction, NO_OPERATION)
             .meaning("Host calls as a share of the executions of framework operations."),
         share("Framework ops on the device", overview.device_op_fraction, NO_OPERATION)

@@ -205,8 +205,8 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Total Time (%)", Number(Percent), "Share of total time.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
         }),
-        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100 % efficiency with the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
-        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100 %: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
+        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100% efficiency with the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
+        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the compute peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
         Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
         Column::new("Include Infeed/Outfeed", Flag, "Whether operations feeding the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),

@@ -1,8 +1,8 @@
 //! How long kernels take on the devices that the traces name, by what they compute and move.
 //!
 //! A good library on a device at its usual clock reaches two thirds to three quarters of an H100's nominal matrix rate
-//! and about half of an MI300X's (AMD measured at most 708 of 1,307 TFLOPS in bf16); kernels that stream reach 78 % to
-//! 90 % of the memory's bandwidth.
+//! and about half of an MI300X's (AMD measured at most 708 of 1,307 TFLOPS in bf16); kernels that stream reach 78% to
+//! 90% of the memory's bandwidth.
 
 use crate::gen_trace::flavour::{Call, Flavour};
 use crate::gen_trace::kernels::{self, kernel};

@@ -23,10 +23,12 @@ pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
 
     let mut columns = vec![
         TextColumn::right("ID", |op: &Op| op.id.to_string()),
-        TextColumn::right("Total %", |op: &Op| share(op.total_percent)).droppable(3).with_total("100.0 %"),
+        TextColumn::right("Total %", move |op: &Op| share(op.total_percent, compat))
+            .droppable(3)
+            .with_total(percent_text(100.0, 1, compat)),
     ];
     if !compat {
-        columns.push(TextColumn::right("Device %", |op: &Op| share(op.device_percent)).droppable(6));
+        columns.push(TextColumn::right("Device %", |op: &Op| share(op.device_percent, false)).droppable(6));
     }
     columns.extend([
         TextColumn::right("Bound", move |op: &Op| {
@@ -67,7 +69,7 @@ pub(super) fn op_columns(report: &MetalReport) -> Vec<TextColumn<'_, Op>> {
             .with_total(unit(totals.dram_gb_per_s, 0, "GB/s")),
         TextColumn::right("DRAM %", move |op: &Op| reached(op.dram_percent, dram(op), compat))
             .droppable(4)
-            .with_total(share(totals.dram_percent)),
+            .with_total(share(totals.dram_percent, compat)),
         TextColumn::right("FLOPs", move |op: &Op| {
             TextCell::new(unit(op.tflop_per_s, 1, "TFLOPs"), flops(op))
         })
@@ -104,8 +106,10 @@ fn name(report: &MetalReport, op: &Op) -> TextCell {
 /// A percentage of what the chip can do. More than all of it shows that the model does not fit the operation.
 fn reached(percent: Option<f64>, color: Option<Color>, compat: bool) -> TextCell {
     match percent {
-        Some(value) if value > 100.0 && !compat => TextCell::new(share(percent) + " !", Some(Color::Red)),
-        _ => TextCell::new(share(percent), color),
+        Some(value) if value > 100.0 && !compat => {
+            TextCell::new(share(percent, compat) + " !", Some(Color::Red))
+        }
+        _ => TextCell::new(share(percent, compat), color),
     }
 }
 
@@ -147,8 +151,9 @@ pub(super) fn micros_text(value: f64, places: usize) -> String {
     decimal(value + 0.0, places) + " μs"
 }
 
-pub(super) fn percent_text(value: f64, places: usize) -> String {
-    decimal(value, places) + " %"
+/// A percentage, such as `12.3%`; tt-perf-report has a space before the sign.
+pub(super) fn percent_text(value: f64, places: usize, compat: bool) -> String {
+    decimal(value, places) + if compat { " %" } else { "%" }
 }
 
 pub(super) fn count(value: Option<u32>) -> String {
@@ -156,12 +161,12 @@ pub(super) fn count(value: Option<u32>) -> String {
 }
 
 /// A number with its unit; empty without one.
-pub(super) fn unit(value: Option<f64>, places: usize, unit: &str) -> String {
+fn unit(value: Option<f64>, places: usize, unit: &str) -> String {
     value.map_or(String::new(), |value| format!("{} {unit}", decimal(value, places)))
 }
 
-fn share(percent: Option<f64>) -> String {
-    unit(percent, 1, "%")
+fn share(percent: Option<f64>, compat: bool) -> String {
+    percent.map_or(String::new(), |value| percent_text(value, 1, compat))
 }
 
 fn bound_color(bound: Option<Bound>, compat: bool) -> Option<Color> {

@@ -4,7 +4,7 @@ use metal_perf::{FlopsSpread, GroupBy, MetalReport, OpCategory, StackedGroup, st
 use report_writers::terminal::{Grid, TextColumn};
 use sheets::Layout;
 
-use super::columns::{count, labelled, micros_text, percent_text, unit};
+use super::columns::{count, labelled, micros_text, percent_text};
 use super::request::Screen;
 
 /// A line per group, most time first; a device after the other where they are kept apart.
@@ -18,9 +18,10 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         // Those of a device are in the order of their time.
         groups.sort_by_key(|group| group.device);
     }
+    let compat = report.options.conventions.layout == Layout::Listed;
     let has_buffers = groups.iter().any(|group| group.buffer.is_some());
     let mut columns = vec![
-        TextColumn::right("Total %", |group: &StackedGroup| percent_text(group.percent, 2)),
+        TextColumn::right("Total %", move |group: &StackedGroup| percent_text(group.percent, 2, compat)),
         TextColumn::left("Op Code", |group: &StackedGroup| labelled(&group.name)),
     ];
     if has_buffers {
@@ -38,11 +39,11 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
         let category = |group: &StackedGroup| group.category.map_or("", OpCategory::as_str);
         columns.extend([
             TextColumn::right("Op Category", category).droppable(2),
-            flops("Min FLOPs", |spread| Some(spread.min)).droppable(5),
-            flops("Max FLOPs", |spread| Some(spread.max)).droppable(4),
-            flops("Mean FLOPs", |spread| Some(spread.mean)).droppable(6),
-            flops("Std FLOPs", |spread| spread.std).droppable(7),
-            flops("Weighted Mean FLOPs", |spread| spread.weighted_mean).droppable(3),
+            flops("Min FLOPs", compat, |spread| Some(spread.min)).droppable(5),
+            flops("Max FLOPs", compat, |spread| Some(spread.max)).droppable(4),
+            flops("Mean FLOPs", compat, |spread| Some(spread.mean)).droppable(6),
+            flops("Std FLOPs", compat, |spread| spread.std).droppable(7),
+            flops("Weighted Mean FLOPs", compat, |spread| spread.weighted_mean).droppable(3),
         ]);
     }
     out.push_str(match report.options.conventions.layout {
@@ -52,6 +53,13 @@ pub(super) fn write(report: &MetalReport, screen: &Screen, out: &mut String) {
     out.push_str(&Grid::new(&columns, &groups, screen.frame, screen.style).text());
 }
 
-fn flops<'a>(header: &'a str, of: fn(&FlopsSpread) -> Option<f64>) -> TextColumn<'a, StackedGroup> {
-    TextColumn::right(header, move |group: &StackedGroup| unit(group.flops.as_ref().and_then(of), 2, "%"))
+fn flops<'a>(
+    header: &'a str,
+    compat: bool,
+    of: fn(&FlopsSpread) -> Option<f64>,
+) -> TextColumn<'a, StackedGroup> {
+    TextColumn::right(header, move |group: &StackedGroup| {
+        let percent = group.flops.as_ref().and_then(of);
+        percent.map_or(String::new(), |value| percent_text(value, 2, compat))
+    })
 }

@@ -38,12 +38,12 @@ fn notes(report: &MetalReport, grid: &Grid<'_>, shown: usize, screen: &Screen, o
         let gap: f64 = minor().filter_map(|op| op.gap_us).sum();
         let share: f64 = minor().filter_map(|op| op.total_percent).sum();
         say(format!(
-            "{} {} % of the time and of device time) not shown: device time {}, gaps {}, together {}; --min-percentage 0 shows all",
+            "{} {}% of total time and of device time) not shown: device time {}, gaps {}, together {}; --min-percentage 0 shows all",
             counted(hidden, "minor row (below", "minor rows (each below"),
             report.options.min_percentage,
             micros_text(device, 0),
             micros_text(gap, 0),
-            percent_text(share, 1),
+            percent_text(share, 1, false),
         ));
     }
     let left_out = grid.left_out();
@@ -59,7 +59,7 @@ pub(super) fn roofline(report: &MetalReport, out: &mut String) {
             out,
             "DRAM: {} GB/s over all device time, {} of the chip's bandwidth",
             decimal(rate, 0),
-            percent_text(share, 1)
+            percent_text(share, 1, false)
         );
     }
 }

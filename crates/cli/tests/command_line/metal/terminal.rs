@@ -39,7 +39,7 @@ fn minor_rows_are_counted_where_there_is_no_colour() {
     let hidden = all(&place, &["--ignore-signposts", "--color", "--hide-minor"]);
     let high = all(&place, &["--ignore-signposts", "--min-percentage", "90"]);
     assert!(
-        plain.out.contains("minor rows (each below 0.5 % of the time and of device time) not shown"),
+        plain.out.contains("minor rows (each below 0.5% of total time and of device time) not shown"),
         "{plain:#?}"
     );
     assert!(hidden.out.contains("minor rows"));
@@ -52,7 +52,7 @@ fn minor_rows_are_counted_where_there_is_no_colour() {
 
 #[test]
 fn rows_with_much_device_time_are_not_minor_where_gaps_are_most_of_the_time() {
-    // 10 and 90 µs of device time after a gap of a second: each is less than 0.5 % of all time.
+    // 10 and 90 µs of device time after a gap of a second: each is less than 0.5% of all time.
     let row = |code, duration| Row { duration, ..op(code) };
     let gap = Row { gap: "1000000000", ..row("Waits", "1") };
     let place = place_of(&[row("Short", "10000"), gap, row("Long", "90000")]);

@@ -161,7 +161,7 @@ class SDPA(PerfModel):
         if not causal:
             return flops
         if N_Q != N_KV:
-            raise ValueError("a causal mask over %s queries and %s keys is not modelled" % (N_Q, N_KV))
+            raise ValueError("a causal mask over %s queries and %s keys is not modeled" % (N_Q, N_KV))
         return flops // 2
 
     @staticmethod

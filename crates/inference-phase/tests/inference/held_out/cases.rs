@@ -6,7 +6,7 @@ use inference_phase::DetectOptions;
 /// What a trace without annotations has to give.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Blind {
-    /// The gates: 99.9 % of the device time on the right side, 99.5 % as the mean over the sides.
+    /// The gates: 99.9% of the device time on the right side, 99.5% as the mean over the sides.
     Right,
     /// This part of the device time at least on the right side, for the reason given.
     AtLeast(f64, &'static str),

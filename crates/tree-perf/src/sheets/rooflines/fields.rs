@@ -71,7 +71,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         Field::each(
             Column::text(
                 "param: …",
-                "Parameter of the performance model, such as M, N, K of a matrix product; one column each. Calls are grouped by all of them.",
+                "Parameter of the performance model, such as M, N, K of a matmul; one column each. Calls are grouped by all of them.",
             ).with_role(Role::Detail).distinguishing(),
             |table: &CallTable<'_>| table.parameters.iter().map(|name| format!("param: {name}")).collect(),
             |_, row: &Row, position| row.group.parameters[position].as_deref().into(),
