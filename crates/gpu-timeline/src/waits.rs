@@ -95,7 +95,7 @@ impl WaitCause {
                 HostActivity::Copy => "copy",
                 HostActivity::Sync => "sync",
                 HostActivity::Allocation => "allocation",
-                HostActivity::Initialisation => "initialization",
+                HostActivity::Initialisation => "initialisation",
                 HostActivity::Operator => "operator",
                 HostActivity::GraphLaunch => "graph_launch",
                 HostActivity::Profiler => "profiler",

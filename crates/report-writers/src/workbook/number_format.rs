@@ -43,7 +43,7 @@ impl NumberFormat {
             ColumnKind::Number(_) => Look::Wide,
         };
         let unit = column.kind().unit().filter(|&unit| unit != Unit::One && !says_unit(column.name(), unit));
-        Some(NumberFormat { look, unit: unit.map_or_else(String::new, |unit| format!(" {}", unit.symbol())) })
+        Some(NumberFormat { look, unit: unit.map_or_else(String::new, suffix) })
     }
 
     /// The format's code.
@@ -112,6 +112,11 @@ fn has_word(header: &str, words: &[&str]) -> bool {
     parts.any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
 }
 
+/// A unit behind its number; the sign of percent stands at the number itself.
+fn suffix(unit: Unit) -> String {
+    if unit == Unit::Percent { unit.symbol().to_owned() } else { format!(" {}", unit.symbol()) }
+}
+
 #[cfg(test)]
 mod tests {
     use sheets::{Cell, Column};
@@ -164,7 +169,7 @@ mod tests {
         }
         for (header, unit, code) in [
             ("dur_sum", Microseconds, r##"#,##0.000" µs""##),
-            ("Min FLOPs", Percent, r#"0.00" %""#),
+            ("Min FLOPs", Percent, r#"0.00"%""#),
             ("DRAM", GigabytesPerSecond, r##"[=0]0" GB/s";[>=0.001]#,##0.000" GB/s";0.00E+00" GB/s""##),
             ("status", Microseconds, r##"#,##0.000" µs""##),
         ] {

@@ -117,7 +117,7 @@ fn planted_causes_of_idleness_are_named() {
 const LONG_GAPS: &str = "
 an operator that computes on the host | op:aten::normal_ 200 2700 | operator | aten::normal_
 the first call of an operator, by far the longest | op:aten::pow 200 2700, op:aten::pow 3300 20, op:aten::pow 3400 20 \
-    | initialization | aten::pow
+    | initialisation | aten::pow
 an operator that takes less than half of it | op:aten::normal_ 200 1300 | other | aten::mm
 the profiler | op:aten::normal_ 200 2700, overhead 300 2500 | profiler | -";
 
