@@ -67,5 +67,5 @@ pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_
 pub use summary::{LeftOut, Summary, Timeline, TimelineWindow};
 pub use tenstorrent::TenstorrentReporter;
 pub use trace::{HtaTables, NsysReporter, OtherTrace, TraceReporter};
-pub use why::{Cost, NamedIn, Part, TargetKind, Why, WhyError, candidates, nearest_names};
+pub use why::{Cost, NamedIn, Part, RooflineShare, TargetKind, Why, WhyError, candidates, nearest_names};
 pub use xla::XlaReporter;

@@ -5,7 +5,7 @@ use gpu_timeline::SortFew;
 use gpu_timeline::Summary as Statistics;
 use hashbrown::{HashMap, HashSet};
 use iterations::{Division, Part as StepPart};
-use operator_sheets::Iterated;
+use operator_sheets::{Iterated, Roof, RooflinePoint};
 use report_writers::terminal::truncate_middle;
 use serde::Serialize;
 use sheets::{Role, Table, TableColumn, TableError};
@@ -37,6 +37,9 @@ pub struct Why {
     pub call_sites: Vec<Part>,
     /// Why devices had nothing to run before it, the most time first.
     pub waits: Vec<Part>,
+    /// How near the operator, or those that launched the kernel, come to the roofline, a set of arguments each, the most time
+    /// first.
+    pub roofline: Vec<RooflineShare>,
     /// The findings that name it.
     pub findings: Vec<NamedIn>,
     /// Rows of the report with its name, a table each.
@@ -88,6 +91,27 @@ pub struct Part {
     pub count: usize,
     /// Device time in µs; of a wait its own.
     pub time_us: f64,
+}
+
+/// Calls with the same arguments, held against what the device can do at most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RooflineShare {
+    /// Operator.
+    pub name: String,
+    /// Shapes of its inputs, where they are recorded.
+    pub dims: Option<String>,
+    /// Calls.
+    pub calls: usize,
+    /// Kernel time in µs.
+    pub time_us: f64,
+    /// Achieved 10¹² operations a second.
+    pub tflops: f64,
+    /// Achieved 10¹² bytes a second.
+    pub tb_per_s: f64,
+    /// Achieved rate in percent of what the device can do at this arithmetic intensity.
+    pub percent: f64,
+    /// `compute`, where the peak of the arithmetic limits it, or `memory`.
+    pub bound: &'static str,
 }
 
 /// A finding that names a thing.
@@ -187,6 +211,7 @@ impl Why {
             modules: Vec::new(),
             call_sites: Vec::new(),
             waits: Vec::new(),
+            roofline: Vec::new(),
             findings: Vec::new(),
             rows: Vec::new(),
             unknown: vec!["launches, modules and waits: this report has no call tree".to_owned()],
@@ -286,6 +311,11 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
     let largest = |parts: Parts| parts.largest(top, us);
     [why.launchers, why.kernels, why.modules, why.call_sites, why.waits] =
         [launchers, kernels, modules, call_sites, waits].map(largest);
+    let operators: Vec<&str> = match kind {
+        TargetKind::Kernel => why.launchers.iter().map(|part| part.name.as_str()).collect(),
+        _ => vec![name],
+    };
+    why.roofline = roofline(analysis, &operators, top);
     if work.is_empty() {
         why.unknown.push("device time: nothing it launched was recorded".to_owned());
     } else if why.call_sites.is_empty() && kind != TargetKind::Module {
@@ -294,6 +324,28 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
         );
     }
     Some(why)
+}
+
+/// How near calls of these operators come to the roofline, the most time first.
+fn roofline(analysis: &Analysis, operators: &[&str], top: usize) -> Vec<RooflineShare> {
+    let share = |roof: &Roof, point: &RooflinePoint| RooflineShare {
+        name: point.name.clone(),
+        dims: point.dims.as_ref().map(ToString::to_string),
+        calls: point.calls,
+        time_us: point.kernel_time_us,
+        tflops: point.tflops,
+        tb_per_s: point.tflops / point.intensity,
+        percent: 100.0 * point.tflops / roof.attainable_tflops(point.intensity),
+        bound: if point.intensity < roof.ridge { "memory" } else { "compute" },
+    };
+    let mut shares: Vec<RooflineShare> = Vec::new();
+    for roof in analysis.roofs() {
+        let points = roof.points.iter().filter(|point| operators.contains(&point.name.as_str()));
+        shares.extend(points.map(|point| share(roof, point)));
+    }
+    shares.sort_few_by(|a, b| b.time_us.total_cmp(&a.time_us));
+    shares.truncate(top);
+    shares
 }
 
 /// The events that a name, or the number of one, means; one that is in the tree before those of the device alone.
@@ -476,6 +528,9 @@ mod tests {
         assert!(why.kernels.len() == 3 && why.kernels[0].time_us >= why.kernels[1].time_us);
         assert!(why.findings.iter().any(|finding| finding.rule == "KERNEL-EFF"), "{:?}", why.findings);
         assert!(why.rows.iter().any(|table| table.name() == "unified_perf_summary"));
+        let points = why.roofline;
+        assert_eq!(points.len(), 3);
+        assert!(points.iter().all(|point| point.name == "aten::mm" && point.percent > 0.0), "{points:?}");
         let [least, middle, most] = cost.step_us.unwrap();
         assert!(least <= middle && middle <= most && most <= cost.sum_us, "{least} {middle} {most}");
     }

@@ -715,10 +715,15 @@ fn with_two_words(mut command: clap::Command) -> clap::Command {
     command
 }
 
+/// Where the command stands among the arguments: behind options.
+fn place_of_command(arguments: &[OsString]) -> Option<usize> {
+    let is_word = |argument: &OsString| !argument.to_string_lossy().starts_with('-');
+    arguments.iter().skip(1).position(is_word).map(|at| at + 1)
+}
+
 /// Joins the words of a command that has two.
 fn join_two_words(arguments: &mut Vec<OsString>) {
-    let is_word = |argument: &OsString| !argument.to_string_lossy().starts_with('-');
-    let Some(mut at) = arguments.iter().skip(1).position(is_word).map(|at| at + 1) else { return };
+    let Some(mut at) = place_of_command(arguments) else { return };
     at += usize::from(arguments[at] == "help");
     if let [first, second, ..] = &arguments[at..] {
         let name = format!("{} {}", first.to_string_lossy(), second.to_string_lossy());
@@ -728,9 +733,11 @@ fn join_two_words(arguments: &mut Vec<OsString>) {
     }
 }
 
-/// What a command is called now that was called by an earlier spelling.
-pub(crate) fn renamed(called: &OsStr) -> Option<&'static str> {
-    TWO_WORDS.iter().find(|(_, before)| called == *before).map(|(name, _)| *name)
+/// The earlier spelling of a command, and what it is called now, where the arguments have such a spelling.
+pub(crate) fn renamed_in(arguments: &[OsString]) -> Option<(&OsStr, &'static str)> {
+    let called = arguments.get(place_of_command(arguments)?)?;
+    let (now, _) = TWO_WORDS.iter().find(|(_, before)| called == *before)?;
+    Some((called, now))
 }
 
 fn with_both_spellings(command: clap::Command) -> clap::Command {

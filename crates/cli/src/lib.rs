@@ -55,7 +55,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // Until the arguments are understood they say how an answer is written as far as they do without that.
     let output = AnswerOutput::written_in(&arguments);
-    if let Some((before, now)) = arguments.get(1).and_then(|name| Some((name, arguments::renamed(name)?))) {
+    if let Some((before, now)) = arguments::renamed_in(&arguments) {
         let before = before.to_string_lossy();
         console::note(format_args!("`tracelens {before}` is now `tracelens {now}`"));
     }

@@ -42,7 +42,10 @@ pub enum IngestError {
     },
     /// No reader knows the content.
     #[error("{path}: not recognized: found {found}, expected {expected}", path = .path.display())]
-    #[diagnostic(code("ingest/unknown-format"))]
+    #[diagnostic(
+        code("ingest/unknown-format"),
+        help("check the path, or export the recording in one of these formats")
+    )]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -119,7 +122,7 @@ pub enum IngestError {
     },
     /// The content is of the right format but contains no event list.
     #[error("{path}: {detail} (at byte {offset} of the text); expected a Kineto trace, an object with a \"traceEvents\" list", path = .path.display())]
-    #[diagnostic(code("ingest/no-events"))]
+    #[diagnostic(code("ingest/no-events"), help("pass the file that the profiler exported"))]
     NoEvents {
         /// The file.
         path: PathBuf,

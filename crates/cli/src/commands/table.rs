@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use answers::numbers::{counted, decimal, duration};
-use answers::{AnyReporter, Part, Report, Reporter, RowQuery, Rows, Run, Why, table_named};
+use answers::{AnyReporter, Part, Report, Reporter, RowQuery, Rows, Run, TargetKind, Why, table_named};
 use report_writers::JsonTable;
 use report_writers::terminal::{Style, TextColumn, table as text_table};
 use serde::Serialize;
@@ -145,6 +145,25 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
             wrap(&escaped(&text), "  ", "    ", width, &mut out);
         }
     }
+    if !why.roofline.is_empty() {
+        out.push_str("\nshare of the roofline\n");
+        for point in &why.roofline {
+            let of = if why.kind == TargetKind::Kernel { format!(", {}", point.name) } else { String::new() };
+            let dims = point.dims.as_ref().map_or_else(String::new, |dims| format!(", {dims}"));
+            let rate = match point.bound {
+                "memory" => format!("{} TB/s", decimal(point.tb_per_s, 3)),
+                _ => format!("{} TFLOP/s", decimal(point.tflops, 1)),
+            };
+            let text = format!(
+                "{}%, {}-bound: {rate}, {} in {}{of}{dims}",
+                decimal(point.percent, 1),
+                point.bound,
+                duration(point.time_us),
+                point.calls
+            );
+            wrap(&escaped(&text), "  ", "    ", width, &mut out);
+        }
+    }
     if !why.findings.is_empty() {
         out.push_str("\nrelated findings\n");
         for finding in &why.findings {
@@ -153,9 +172,20 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
             out.push_str(&format!("  {}. {}{gain}\n", finding.rank, finding.rule));
         }
     }
-    for table in &why.rows {
-        let rows = RowQuery { top, ..RowQuery::default() }.rows(table)?;
-        out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(&rows.table, style)));
+    if why.cost.is_some() && !why.rows.is_empty() {
+        // Their figures stand above.
+        let sheets: Vec<String> = why
+            .rows
+            .iter()
+            .map(|table| format!("{} ({})", table.name(), counted(table.height(), "row", "rows")))
+            .collect();
+        out.push_str("\nin the sheets\n");
+        wrap(&escaped(&sheets.join(", ")), "  ", "  ", width, &mut out);
+    } else {
+        for table in &why.rows {
+            let rows = RowQuery { top, ..RowQuery::default() }.rows(table)?;
+            out.push_str(&format!("\n{}\n{}", escaped(table.name()), text(&rows.table, style)));
+        }
     }
     for unknown in &why.unknown {
         out.push('\n');
