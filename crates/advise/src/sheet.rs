@@ -1,13 +1,20 @@
 //! The sheet of findings.
 
 use sheets::numbers::decimal;
-use sheets::{Column, ColumnKind, Nested, Role, Sheet, Unit};
+use sheets::{Chart, ChartShape, Column, ColumnKind, Nested, Role, Sheet, Unit};
 
 use crate::advice::Advice;
 use crate::finding::Finding;
 
 /// Name of the sheet.
 pub const ADVICE: &str = "advice";
+
+const FINDING: Column = Column::text("finding", "Problem found.");
+const SUBJECT: Column = Column::text("subject", "Where: operator, kernels, calls or device.");
+const GAIN: Column = Column::microseconds("gain_us", "Time in the window that a change would probably save. Each moment counts toward one finding only. Empty if unknown.")
+    .with_role(Role::Headline);
+/// Bars of the chart.
+const MOST_BARS: usize = 10;
 
 /// One row per finding, what gives back most first.
 #[must_use]
@@ -19,17 +26,14 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         Column::text("rule", "Rule behind the finding; see crates/advise/README.md.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rule.as_str().into()),
-        Column::text("finding", "Problem found.").field(|finding: &&Finding| finding.what.as_str().into()),
-        Column::text("subject", "Number of affected operators, kernels or calls.")
-            .field(|finding: &&Finding| finding.subject.as_str().into()),
+        FINDING.field(|finding: &&Finding| finding.what.as_str().into()),
+        SUBJECT.field(|finding: &&Finding| finding.subject.as_str().into()),
         Column::microseconds("amount_us", "Time in the window affected by the finding, including the gain. Findings may overlap. Empty if unknown.")
             .field(|finding: &&Finding| finding.amount_us.into()),
         Column::percent("amount_percent", "amount_us as a share of the window.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.amount_percent.into()),
-        Column::microseconds("gain_us", "Time in the window that a change would probably save. Each moment counts toward one finding only. Empty if unknown.")
-            .with_role(Role::Headline)
-            .field(|finding: &&Finding| finding.gain.map(|gain| gain.mid_us).into()),
+        GAIN.field(|finding: &&Finding| finding.gain.map(|gain| gain.mid_us).into()),
         Column::percent("share_percent", "gain_us as a share of the window.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.share_percent.into()),
@@ -95,5 +99,9 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         "What to change first: one row per finding, largest gain first. The gains add up to at most the window, which runs from the first start to the last end of device work.",
         fields,
         |advice: &'a Advice| advice.findings.iter().collect::<Vec<_>>(),
+    )
+    .with_chart(
+        Chart::new("Findings by probable gain", FINDING.name, GAIN.name, "probable gain (µs)", ChartShape::Bars(MOST_BARS))
+            .told_by(&[SUBJECT.name]),
     )
 }
