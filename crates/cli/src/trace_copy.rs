@@ -6,7 +6,7 @@ use multi_rank::FuseOutput;
 use trace_ingest::{ReadOptions, is_standard_input};
 
 use crate::console;
-use crate::destinations::{check_destinations, copyable};
+use crate::destinations::{check_destinations, copyable, refuse_foreign};
 use crate::error::Failure;
 
 /// Where a copy goes, if one is asked for.
@@ -16,13 +16,14 @@ pub(crate) struct TraceCopy<'a> {
 }
 
 impl TraceCopy<'_> {
-    /// Refuses destinations that cannot be written, and recordings that cannot be read a second time; `option` is what asks
-    /// for the copy.
+    /// Refuses destinations that cannot be written or, unless `forced`, hold a file of somebody else, and recordings that
+    /// cannot be read a second time; `option` is what asks for the copy.
     pub(crate) fn new(
         option: &str,
         output: Option<&Path>,
         recordings: &[PathBuf],
         reading: ReadOptions<'static>,
+        forced: bool,
     ) -> Result<Self, Failure> {
         let output = output.map(FuseOutput::new).transpose().map_err(answers::Error::from)?;
         if output.is_some() && recordings.iter().any(|file| is_standard_input(file)) {
@@ -32,7 +33,11 @@ impl TraceCopy<'_> {
         if output.is_some() {
             recordings.iter().try_for_each(|file| copyable(file, format!("omit {option}")))?;
         }
-        check_destinations(recordings, output.iter().map(|output| ("trace", output.path())))?;
+        let destination = output.as_ref().map(|output| ("trace", output.path()));
+        check_destinations(recordings, destination)?;
+        if !forced {
+            refuse_foreign(destination)?;
+        }
         Ok(TraceCopy { output, reading })
     }
 

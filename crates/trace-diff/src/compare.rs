@@ -1,9 +1,9 @@
 //! Tables of two reports joined by key.
 
-use gpu_timeline::{SortFew, likeness};
+use gpu_timeline::{SortFew, likeness, median};
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use sheets::{Cell, Table, TableColumn, columns};
+use sheets::{Cell, Table, TableColumn, columns, names};
 
 use crate::keys::KeyKind;
 use crate::names::NameClasses;
@@ -24,18 +24,31 @@ pub struct Side {
 }
 
 impl Side {
-    /// How many steps the program recorded or named; `None` where steps were only inferred.
+    /// How many steps the program recorded or named; `None` where steps were only inferred, or none is whole. Those that the
+    /// recording cuts count by their time.
     fn recorded_steps(&self) -> Option<u64> {
-        let groups = self.tables.iter().find(|table| table.name() == STEPS)?;
-        let column = |name: &str| groups.column(name);
-        let (level, source, iterations) = (column("level")?, column("source")?, column("iterations")?);
+        let table = |name: &str| self.tables.iter().find(|table| table.name() == name);
+        let each = table(names::ITERATIONS).filter(|table| table.column("state").is_some());
+        let Some(table) = each.or_else(|| table(STEPS)) else { return None };
+        let column = |name: &str| table.column(name);
+        let (level, source) = (column("level")?, column("source")?);
         const RECORDED: [&str; 2] = ["recorded steps", "annotations"];
         let is_step = |row: &usize| {
             level.cell(*row) == level.cell(0) && RECORDED.contains(&source.cell(*row).text().as_ref())
         };
-        let counts = (0..groups.height()).filter(is_step).map(|row| number(&iterations.cell(row)));
-        let sum: f64 = counts.flatten().sum();
-        (sum >= 1.0).then_some(sum as u64)
+        let rows = (0..table.height()).filter(is_step);
+        let Some((state, duration)) = column("state").zip(column("duration (ms)")) else {
+            let iterations = column("iterations")?;
+            let sum: f64 = rows.filter_map(|row| number(&iterations.cell(row))).sum();
+            return (sum >= 1.0).then_some(sum as u64);
+        };
+        let (partial, whole): (Vec<usize>, Vec<usize>) =
+            rows.partition(|&row| state.cell(row).text() == "partial");
+        let nanoseconds = |row: &usize| Some((number(&duration.cell(*row))? * 1e6).round() as i64);
+        let mut times: Vec<i64> = whole.iter().filter_map(nanoseconds).collect();
+        let median = median(&mut times).filter(|&median| median > 0.0)?;
+        let cut: i64 = partial.iter().filter_map(nanoseconds).sum();
+        Some(whole.len() as u64 + (cut as f64 / median).round() as u64)
     }
 }
 

@@ -198,7 +198,7 @@ pub(crate) const RATES: [&str; 2] = [columns::TFLOPS_PER_S.mean.name, columns::T
 /// What ends the names of tables of one phase of inference.
 const PHASES: [&str; 4] = ["_prefill", "_decode", "_mixed", "_unknown"];
 
-/// The table with the number of steps.
+/// The table with the number of steps, where the report has none with each of them.
 pub(crate) const STEPS: &str = names::ITERATION_GROUPS;
 
 /// How a table is compared, and under which name; `None` where it is not.
@@ -225,5 +225,6 @@ pub(crate) fn may_be_absent(title: &str, rule: &Rule) -> bool {
 /// Whether a comparison has use for a table of a report.
 #[must_use]
 pub fn is_compared(sheet: &str, headers: &[String]) -> bool {
-    sheet == STEPS || rule_of(sheet, headers.iter().map(String::as_str)).is_some()
+    [STEPS, names::ITERATIONS].contains(&sheet)
+        || rule_of(sheet, headers.iter().map(String::as_str)).is_some()
 }

@@ -216,6 +216,10 @@ pub(crate) struct FuseArguments {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
+    /// Replace a file that tracelens did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Only these ranks, such as 0,8,16 or 0-7
     #[arg(long, value_name = "LIST", value_parser = ranks)]
     pub(crate) ranks: Option<Members>,

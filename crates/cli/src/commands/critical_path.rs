@@ -32,7 +32,8 @@ impl Extras for Overlay<'_> {
 pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> Result<(), Failure> {
     let files = arguments.recordings.paths();
     let reading = arguments.reading.options();
-    let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, reading)?;
+    let is_forced = arguments.tables.force || context.given.as_reference_tool;
+    let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, reading, is_forced)?;
     let request = Request { reading, ..Request::new("critical-path", files, &arguments.tables, context) };
     let as_hta = arguments.parity.is_some();
     let mode = match (as_hta, context.given.has("mode"), arguments.mode) {

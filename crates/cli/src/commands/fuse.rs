@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::arguments::ranks::FuseArguments;
 use crate::console;
 use crate::context::Context;
-use crate::destinations::check_destinations;
+use crate::destinations::{check_destinations, refuse_foreign};
 use crate::error::Failure;
 use crate::job_recordings::{no_effect_on_tables, recordings};
 use crate::standard_input;
@@ -17,7 +17,11 @@ use crate::standard_input;
 pub(crate) fn run(arguments: &FuseArguments, context: &Context<'_>) -> Result<(), Failure> {
     let output = FuseOutput::new(&arguments.output).map_err(answers::Error::from)?;
     let found = recordings(&arguments.recordings)?;
-    check_destinations(&found.files, [("trace", output.path())])?;
+    let destination = ("trace", output.path());
+    check_destinations(&found.files, [destination])?;
+    if !arguments.force {
+        refuse_foreign([destination])?;
+    }
     let map = arguments.mapping.options();
     let options = FuseOptions {
         clock: arguments.clock,

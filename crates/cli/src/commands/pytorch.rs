@@ -18,7 +18,7 @@ use crate::trace_request::{reporter, request};
 pub(crate) fn run(arguments: &TraceArguments, context: &Context<'_>) -> Result<(), Failure> {
     let (mut request, reporter) = (request(arguments, context)?, reporter(arguments)?);
     request.warnings.extend(arguments.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
-    let extras = CounterTrace::new(arguments)?;
+    let extras = CounterTrace::new(arguments, context)?;
     request.answer(reporter, &extras)
 }
 
@@ -29,12 +29,13 @@ struct CounterTrace<'a> {
 }
 
 impl<'a> CounterTrace<'a> {
-    fn new(arguments: &'a TraceArguments) -> Result<Self, Failure> {
+    fn new(arguments: &'a TraceArguments, context: &Context<'_>) -> Result<Self, Failure> {
+        let is_forced = arguments.output.tables.force || context.given.as_reference_tool;
         let (recordings, option) = (arguments.recordings.paths(), "--counter_trace");
         let output = arguments.output.counter_trace.as_deref();
         Ok(CounterTrace {
             recordings,
-            copy: TraceCopy::new(option, output, recordings, arguments.reading.options())?,
+            copy: TraceCopy::new(option, output, recordings, arguments.reading.options(), is_forced)?,
         })
     }
 }
@@ -74,7 +75,7 @@ pub(crate) fn inference(arguments: &InferenceArguments, context: &Context<'_>) -
         let captures = folder.map(|folder| CaptureLibrary::open(folder, &request.reading)).transpose()?;
         reporter.other = Some(OtherTrace { path: path.clone(), captures });
     }
-    request.answer(reporter, &CounterTrace::new(trace)?)
+    request.answer(reporter, &CounterTrace::new(trace, context)?)
 }
 
 /// Refuses to write the list of captures where it cannot be written, or into their folder.

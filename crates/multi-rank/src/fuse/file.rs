@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use atomic_file::{AtomicFile, PendingFile};
-use flate2::write::GzEncoder;
+use flate2::GzBuilder;
 
 /// How the file is compressed, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,10 @@ const BLOCK: usize = 1 << 20;
 /// Blocks that wait for the thread.
 const QUEUE: usize = 2;
 
+/// Marks the file, so that it may be replaced: as the first member, in the header of gzip, and in a frame that readers of
+/// zstd skip.
+const PROGRAM: &str = "tracelens";
+
 /// A trace that grows. A thread compresses and writes what is ready.
 #[derive(Debug)]
 pub struct FusedFile {
@@ -52,7 +56,7 @@ impl FusedFile {
             .name("fused trace".to_owned())
             .spawn(move || write(&received, file, compression))?;
         Ok(FusedFile {
-            block: b"{".to_vec(),
+            block: format!("{{\"writtenBy\": \"{PROGRAM}\",\n").into_bytes(),
             tail: Vec::new(),
             entries: 0,
             list_begun: false,
@@ -138,7 +142,7 @@ fn write(
     match compression {
         Compression::None => blocks.iter().try_for_each(|block| file.write_all(&block))?,
         Compression::Gzip => {
-            let mut encoder = GzEncoder::new(file, flate2::Compression::default());
+            let mut encoder = GzBuilder::new().comment(PROGRAM).write(file, flate2::Compression::default());
             blocks.iter().try_for_each(|block| encoder.write_all(&block))?;
             file = encoder.finish()?;
         }
@@ -146,6 +150,9 @@ fn write(
             let mut encoder = zstd::stream::write::Encoder::new(file, ZSTD_LEVEL)?;
             blocks.iter().try_for_each(|block| encoder.write_all(&block))?;
             file = encoder.finish()?;
+            const SKIPPED: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
+            let length = (PROGRAM.len() as u32).to_le_bytes();
+            file.write_all(&[&SKIPPED, &length, PROGRAM.as_bytes()].concat())?;
         }
     }
     file.finish()

@@ -207,6 +207,25 @@ fn figures_are_per_step_where_both_reports_have_recorded_steps() {
 }
 
 #[test]
+fn steps_that_a_recording_cuts_count_by_their_time() {
+    let steps = |partial: &[f64], whole: &[f64]| {
+        let row =
+            |state: &'static str, ms: f64| ["step".into(), "recorded steps".into(), state.into(), ms.into()];
+        let rows: Vec<_> = whole
+            .iter()
+            .map(|&ms| row("steady", ms))
+            .chain(partial.iter().map(|&ms| row("partial", ms)))
+            .collect();
+        table("iterations", ["level", "source", "state", "duration (ms)"], &rows)
+    };
+    let side = |partial: &[f64], whole: &[f64]| vec![operators(&[("x", 3.0, 30)]), steps(partial, whole)];
+    let counted = |a, b| compared(a, b).steps;
+    assert_eq!(counted(side(&[0.001], &[20.0, 23.0, 30.0]), side(&[22.0, 3.0], &[23.0, 23.0])), Some([3, 3]));
+    // Of a step that is cut it is not known how long it takes.
+    assert_eq!(counted(side(&[5.0], &[]), side(&[], &[20.0, 20.0])), None);
+}
+
+#[test]
 fn calls_that_differ_by_one_factor_are_a_warning() {
     let a = operators(&[("x", 1.0, 3), ("y", 1.0, 6), ("z", 1.0, 30)]);
     let b = operators(&[("x", 1.0, 5), ("y", 1.0, 10), ("z", 1.0, 50)]);
