@@ -53,6 +53,7 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
         Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
         Column::text(DEVICE, "Device that the value is of, if it is one of a device.")
             .with_role(Role::Detail)
+            .distinguishing()
             .field(|fact: &Fact| Some(fact.device.as_str()).filter(|device| !device.is_empty()).into()),
     ];
     let bar = ChartShape::Stacked { parts: &PARTS, per: Some(DEVICE) };

@@ -590,7 +590,8 @@ fn errors_name_their_input() {
     place.put("a; b.json", "no trace");
     for command in ["report", "tree", "doctor", "table", "replay"] {
         let error = asked(&[command, "a; b.json"]);
-        assert_eq!((&error["input"], &error["action"]), (&json!("a; b.json"), &Value::Null), "{command}");
+        let action = json!("check the path, or export the recording in one of these formats");
+        assert_eq!((&error["input"], &error["action"]), (&json!("a; b.json"), &action), "{command}");
     }
     let path = place.path("a; b.json");
     let error = asked(&["tree", path.to_str().unwrap(), "--full-paths"]);
