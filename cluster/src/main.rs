@@ -95,8 +95,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         partitions: arguments.partitions,
         timeout: Duration::from_secs(arguments.timeout.get()),
     };
-    let answer = answer(&query, &options)
-        .map_err(|error| no_answer(format!("{error}{}", option_that_helps(&error))))?;
+    let answer =
+        answer(&query, &options).map_err(|error| no_answer(format!("{error}{}", remedy_option(&error))))?;
     let (place, written) = match &arguments.output {
         Some(path) => {
             let written = atomic_file::write_with(path, |file| file.write_all(answer.as_bytes()));
@@ -121,7 +121,7 @@ fn query(path: &Path) -> Result<Query, String> {
     })
 }
 
-fn option_that_helps(error: &Error) -> &'static str {
+fn remedy_option(error: &Error) -> &'static str {
     match error {
         Error::NoBaseline { .. } => " with --baseline DIR",
         Error::TimedOut { .. } => " with --timeout",

@@ -176,12 +176,12 @@ fn numbers(text: &str) -> impl Iterator<Item = (f64, &str)> {
     std::iter::from_fn(move || {
         loop {
             let start = rest.find(|c: char| c.is_ascii_digit())?;
-            let of_word = rest[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let is_in_word = rest[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             let from = &rest[start..];
             let (digits, behind) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
             rest = behind;
             let number = digits.trim_end_matches(['.', ',']).replace(',', "").parse();
-            if let (false, Ok(number)) = (of_word, number) {
+            if let (false, Ok(number)) = (is_in_word, number) {
                 let unit = behind.trim_start_matches(' ');
                 let end = unit.find(|c: char| !c.is_alphabetic() && c != '%').unwrap_or(unit.len());
                 return Some((number, &unit[..end]));

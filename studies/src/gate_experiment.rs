@@ -76,12 +76,12 @@ struct Pair {
 }
 
 impl Pair {
-    fn draw(noise: &StepNoise, (of_a, of_b): (usize, usize), random: &mut Random) -> Pair {
+    fn draw(noise: &StepNoise, (runs_a, runs_b): (usize, usize), random: &mut Random) -> Pair {
         let mut side = |runs: usize| -> Vec<Vec<i64>> {
             let run = |_| noise.run(random).into_iter().map(|time| (1e9 * time) as i64).collect();
             (0..runs).map(run).collect()
         };
-        let sides = [side(of_a), side(of_b)];
+        let sides = [side(runs_a), side(runs_b)];
         let pooled = sides.each_ref().map(|runs| {
             let mut all = runs.concat();
             all.sort_unstable();
@@ -123,13 +123,17 @@ impl Pair {
 
     /// Whether each rule fails the candidate, and whether it passes it.
     fn outcomes(&self, slowdown: f64) -> [(bool, bool); 3] {
-        let of_ratio = |ratio: f64, least: f64| {
+        let ratio_outcome = |ratio: f64, least: f64| {
             let fails = ratio * (1.0 + slowdown) >= 1.0 + least;
             (fails, !fails)
         };
         let decision = self.decide(slowdown, LIMITS);
         let passes = matches!(decision, Decision::Pass | Decision::Improved);
-        [of_ratio(self.means, 0.05), of_ratio(self.medians, 0.03), (decision == Decision::Fail, passes)]
+        [
+            ratio_outcome(self.means, 0.05),
+            ratio_outcome(self.medians, 0.03),
+            (decision == Decision::Fail, passes),
+        ]
     }
 }
 
@@ -150,7 +154,7 @@ fn rates(cell: &Cell, draws: u32, seed: u64) -> [[f64; 3]; 3] {
             }
         }
     }
-    counts.map(|of_rule| of_rule.map(|count| 100.0 * f64::from(count) / f64::from(pairs)))
+    counts.map(|rule_counts| rule_counts.map(|count| 100.0 * f64::from(count) / f64::from(pairs)))
 }
 
 /// Percentages of false failures without a change, and of slow-downs by 3% that are found, with five runs a side.
@@ -196,8 +200,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let (a, b) = cell.runs;
         let disturbed = if cell.noise.drift > 0.01 { ", 10% slow steps, drift 3%" } else { "" };
         println!("| {}%, {a} v {b}{disturbed} | {} |", 100.0 * cell.noise.run_sd, columns.join(" | "));
-        let of_cell = rates.as_flattened().iter().zip(cell.expected.as_flattened());
-        distances.extend(of_cell.map(|(rate, expected)| (rate - expected).abs()));
+        let rate_pairs = rates.as_flattened().iter().zip(cell.expected.as_flattened());
+        distances.extend(rate_pairs.map(|(rate, expected)| (rate - expected).abs()));
     }
     let far = distances.iter().filter(|&&distance| distance > EXPECTED_WITHIN).count();
     let largest = distances.iter().fold(0.0, |largest: f64, &distance| largest.max(distance));

@@ -165,7 +165,7 @@ pub(crate) enum Recorded {
 
 impl Recorded {
     /// What Kineto has recorded; `None` of another profiler's.
-    fn of_kineto(self) -> Option<Workload> {
+    fn kineto_workload(self) -> Option<Workload> {
         match self {
             Recorded::Training => Some(Workload::Training),
             Recorded::TrainingAccumulation => Some(Workload::TrainingAccumulation),
@@ -290,7 +290,7 @@ struct Options {
 
 /// Writes the trace.
 pub(crate) fn run(arguments: &Arguments) -> StudyResult {
-    let Some(workload) = arguments.workload.of_kineto() else { return run_other(arguments) };
+    let Some(workload) = arguments.workload.kineto_workload() else { return run_other(arguments) };
     if arguments.format.is_some() {
         return Err("--format is for --workload rocprof: other traces are Kineto's".into());
     }
@@ -361,7 +361,7 @@ fn write_nsys(options: Options, out: &Path) -> Result<(), Box<dyn Error>> {
 
 /// Writes what another profiler than Kineto recorded.
 fn run_other(arguments: &Arguments) -> StudyResult {
-    let of_kineto = [
+    let kineto_options = [
         ("--flavour", arguments.flavour.is_some()),
         ("--python-frames", arguments.python_frames.is_some()),
         ("--compact", arguments.compact),
@@ -372,7 +372,7 @@ fn run_other(arguments: &Arguments) -> StudyResult {
         ("--as", arguments.also.is_some()),
     ];
     let is_metal = arguments.workload == Recorded::Metal;
-    if let Some((option, _)) = of_kineto.into_iter().find(|(_, given)| *given) {
+    if let Some((option, _)) = kineto_options.into_iter().find(|(_, given)| *given) {
         let workload = if is_metal { "metal" } else { "rocprof" };
         return Err(format!("{option} is for Kineto's traces, not for --workload {workload}").into());
     }

@@ -137,7 +137,7 @@ impl Row<'_> {
     }
 
     fn count(&self) -> f64 {
-        self.share(Score::count_is_right)
+        self.share(Score::has_right_count)
     }
 
     /// Part of the runs whose micro-batches or denoising steps were found, where they have any.
@@ -210,7 +210,7 @@ impl Row<'_> {
         };
         let counts = |score: &Score| format!(" ({} found as {})", score.steps, score.found);
         [
-            describe("wrong count", &|score| !score.count_is_right(), &counts),
+            describe("wrong count", &|score| !score.has_right_count(), &counts),
             describe("wrong phases", &Self::has_wrong_phases, &|_| String::new()),
         ]
         .into_iter()
@@ -252,8 +252,8 @@ fn summary(workloads: &[Workload], scored: &[Scored]) -> ScoreTable {
     for &workload in workloads {
         table.line(workload.name());
         for mode in Mode::ALL {
-            let of_row = |one: &&Scored| one.run.workload == workload && one.mode == mode;
-            let row = Row { mode, scored: scored.iter().filter(of_row).collect() };
+            let is_row = |one: &&Scored| one.run.workload == workload && one.mode == mode;
+            let row = Row { mode, scored: scored.iter().filter(is_row).collect() };
             let mut shares = vec![
                 Some(row.count()),
                 Some(row.share(|score| score.level_is_right)),
@@ -307,7 +307,7 @@ mod tests {
             assert_eq!((one.run, one.mode), (*run, *mode));
             assert!(one.score.steps > 1, "{run:?}");
             if *mode == Mode::AsRecorded {
-                assert!(one.score.count_is_right(), "{run:?}: {}", one.score.found);
+                assert!(one.score.has_right_count(), "{run:?}: {}", one.score.found);
                 assert!(one.score.boundary_errors.iter().all(|error| *error == 0.0), "{run:?}");
                 assert!(one.score.time_errors.iter().all(|error| *error == 0.0), "{run:?}");
                 assert_eq!(one.score.boundary_errors.len(), 2 * one.score.steps);

@@ -287,9 +287,9 @@ fn items(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let mut items = Vec::new();
     let mut rest: &[TokenTree] = &tokens.into_iter().collect::<Vec<_>>();
     while !rest.is_empty() {
-        let (of_tests, behind) = attributes(rest);
+        let (is_test_only, behind) = attributes(rest);
         let (item, behind) = behind.split_at(length(behind, false));
-        if !of_tests {
+        if !is_test_only {
             items.push(item.to_vec());
         }
         rest = behind;
@@ -299,17 +299,17 @@ fn items(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
 
 /// Whether the attributes at the start of tokens say that what follows is for tests, and what follows.
 fn attributes(mut tokens: &[TokenTree]) -> (bool, &[TokenTree]) {
-    let mut of_tests = false;
+    let mut is_test_only = false;
     loop {
         match tokens {
             [hash, TokenTree::Group(attribute), rest @ ..] if is_punct(hash, '#') => {
-                of_tests |= is_cfg_test(attribute.stream());
+                is_test_only |= is_cfg_test(attribute.stream());
                 tokens = rest;
             }
             [hash, bang, TokenTree::Group(_), rest @ ..] if is_punct(hash, '#') && is_punct(bang, '!') => {
                 tokens = rest;
             }
-            _ => return (of_tests, tokens),
+            _ => return (is_test_only, tokens),
         }
     }
 }
@@ -379,8 +379,8 @@ impl Module {
     fn code(&mut self, mut tokens: &[TokenTree]) {
         let mut before: [Option<&TokenTree>; 2] = [None, None];
         while let Some((token, rest)) = tokens.split_first() {
-            let (of_tests, behind) = attributes(tokens);
-            if of_tests {
+            let (is_test_only, behind) = attributes(tokens);
+            if is_test_only {
                 tokens = &behind[length(behind, true)..];
                 continue;
             }

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     for file in ["LICENSE", "README.md", "CHANGELOG.md"] {
         files.insert(file.to_owned(), std::fs::read(root.join(file))?);
     }
-    made_by_program(&program, &mut files)?;
+    add_generated_files(&program, &mut files)?;
     if !arguments.without_licences {
         licences(root, &target, &mut files)?;
     }
@@ -225,15 +225,15 @@ fn same_everywhere(
     time: u64,
     prefixes: &Prefixes,
 ) -> Result<(), Box<dyn Error>> {
-    let (mut of_rust, mut of_c) = (String::new(), String::new());
+    let (mut rust_flags, mut c_flags) = (String::new(), String::new());
     for (folder, instead) in &prefixes.0 {
-        write!(of_rust, "\u{1f}--remap-path-prefix={folder}={instead}")?;
-        write!(of_c, " -ffile-prefix-map={folder}={instead}")?;
+        write!(rust_flags, "\u{1f}--remap-path-prefix={folder}={instead}")?;
+        write!(c_flags, " -ffile-prefix-map={folder}={instead}")?;
     }
     command
         .current_dir(root)
         .env("CARGO_TARGET_DIR", root.join(BUILD))
-        .env("CARGO_ENCODED_RUSTFLAGS", of_rust.trim_start_matches('\u{1f}'))
+        .env("CARGO_ENCODED_RUSTFLAGS", rust_flags.trim_start_matches('\u{1f}'))
         .env("CARGO_INCREMENTAL", "0")
         .env("SOURCE_DATE_EPOCH", time.to_string());
     // Sources of an archive have no history; what was changed since the commit is told.
@@ -242,7 +242,7 @@ fn same_everywhere(
         command.env("TRACELENS_COMMIT", commit);
     }
     if !target.contains("msvc") {
-        command.env("CFLAGS", of_c.trim_start());
+        command.env("CFLAGS", c_flags.trim_start());
     }
     Ok(())
 }
@@ -260,7 +260,7 @@ fn build(root: &Path, target: &str, time: u64, prefixes: &Prefixes) -> Result<Pa
 }
 
 /// Manual pages, completions and the skill for agents, which the program prints.
-fn made_by_program(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), Box<dyn Error>> {
+fn add_generated_files(program: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), Box<dyn Error>> {
     let mut add = |file: String, arguments: &[&str]| {
         printed(program, arguments).map(|text| files.insert(file, text.into_bytes())).map(drop)
     };

@@ -101,7 +101,7 @@ fn workspace_root() -> PathBuf {
 /// The files of a language below a folder, without those of tests, sorted.
 fn code_files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut files = Vec::new();
-    let mut of_tests = BTreeSet::new();
+    let mut test_files = BTreeSet::new();
     let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for path in entries.into_iter().map(|entry| entry.path()) {
@@ -111,11 +111,11 @@ fn code_files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Box<dyn Er
             }
         } else if path.extension().is_some_and(|found| found == extension) && !path.ends_with("tests.rs") {
             let code = std::fs::read_to_string(&path)?;
-            of_tests.extend(modules_of_tests(&code).map(|name| folder.join(format!("{name}.rs"))));
+            test_files.extend(modules_of_tests(&code).map(|name| folder.join(format!("{name}.rs"))));
             files.push(path);
         }
     }
-    files.retain(|path| !of_tests.contains(path));
+    files.retain(|path| !test_files.contains(path));
     Ok(files)
 }
 

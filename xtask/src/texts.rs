@@ -73,7 +73,7 @@ impl Kind {
     }
 
     /// The kind of a file's texts for which the code around them says nothing else.
-    fn of_file(file: &Path) -> Self {
+    fn for_file(file: &Path) -> Self {
         let is_below = |folder: &str| file.starts_with(folder);
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         if is_below("crates/report-writers/src/page") || is_below("crates/answers/src/page") {
@@ -141,7 +141,7 @@ fn read_folder(root: &Path, folder: &Path, texts: &mut Texts) -> Result<(), Box<
     for path in crate::code_files(folder, "rs")?.into_iter().chain(scripts) {
         let file = path.strip_prefix(root)?.to_path_buf();
         let code = std::fs::read_to_string(&path)?;
-        let mut reader = Reader { kind: Kind::of_file(&file), found: Vec::new() };
+        let mut reader = Reader { kind: Kind::for_file(&file), found: Vec::new() };
         if path.extension().is_some_and(|extension| extension == "js") {
             reader.script(&code);
         } else {

@@ -76,9 +76,9 @@ impl Advice {
             let mut claims = rule.claims(&look);
             claims.sort_few_by_key(|claim| Reverse(claim.mid()));
             for claim in claims {
-                let of_window = |time: i64| time as f64 / facts.window().max(1) as f64;
+                let window_share = |time: i64| time as f64 / facts.window().max(1) as f64;
                 let claimed = claim.mid();
-                if of_window(claimed).max(claim.worth) < limits.least_share {
+                if window_share(claimed).max(claim.worth) < limits.least_share {
                     continue;
                 }
                 let (parts, others) = budget.take(&claim, found.len());
@@ -92,7 +92,7 @@ impl Advice {
                             mid_us: facts.us(claimed),
                         });
                     }
-                    None if of_window(left).max(claim.worth) < limits.least_share => {
+                    None if window_share(left).max(claim.worth) < limits.least_share => {
                         budget.give_back(&parts, found.len())
                     }
                     None => {
@@ -106,14 +106,14 @@ impl Advice {
         let mut findings: Vec<Finding> =
             found.into_iter().map(|draft| draft.finding(facts, &mut budget, &shift, recording)).collect();
         // Much time that gains nothing because the host decides is still worth knowing.
-        let is_worth_it = |finding: &Finding| {
+        let is_worthwhile = |finding: &Finding| {
             let share = finding.share_percent.unwrap_or(100.0) / 100.0;
             let claimed = share / finding.on_path.unwrap_or(1.0).max(f64::MIN_POSITIVE);
             share >= limits.least_share || claimed >= limits.least_share_off_path
         };
-        findings.retain(is_worth_it);
+        findings.retain(is_worthwhile);
         let parts = parts_of(&facts.breakdown).map(|(bucket, time)| (bucket, facts.us(time)));
-        let mut advice = Advice::of_findings(facts.us(facts.window()), parts.collect(), findings);
+        let mut advice = Advice::from_findings(facts.us(facts.window()), parts.collect(), findings);
         advice.device.clone_from(&facts.device);
         // Without steps nobody knows what recurs.
         advice.once_last = facts.steps.len() > 1;
@@ -126,7 +126,7 @@ impl Advice {
 
     /// Findings that others made, ranked. `parts_us` add up to the window, or are empty.
     #[must_use]
-    pub fn of_findings(window_us: f64, parts_us: Vec<(Bucket, f64)>, mut findings: Vec<Finding>) -> Self {
+    pub fn from_findings(window_us: f64, parts_us: Vec<(Bucket, f64)>, mut findings: Vec<Finding>) -> Self {
         let mid = |finding: &Finding| finding.gain.map_or(-1.0, |gain| gain.mid_us);
         findings.sort_few_by(|a, b| mid(b).total_cmp(&mid(a)));
         for finding in &mut findings {
@@ -167,9 +167,9 @@ impl Advice {
             .parts_us
             .iter()
             .map(|(bucket, time)| format!("{} {}%", bucket.as_str(), decimal(share(*time), 1)));
-        let of_device = self.device.as_ref().map_or_else(String::new, |device| format!(" of {device}"));
+        let device_suffix = self.device.as_ref().map_or_else(String::new, |device| format!(" of {device}"));
         let window = duration(self.window_us);
-        format!("window{of_device} {window}: {}", parts.collect::<Vec<_>>().join(", "))
+        format!("window{device_suffix} {window}: {}", parts.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -313,9 +313,9 @@ impl Draft<'_> {
             mid_us,
             high_us: facts.us(most),
         });
-        let of_works: i64 = works.iter().map(|&(_, mid)| mid).sum();
-        let lost = of_works - shift.shortened(facts, &works, claim.removes_launches).min(of_works);
-        let on_path = (of_works > 0).then(|| 1.0 - lost as f64 / mid as f64);
+        let work_time: i64 = works.iter().map(|&(_, mid)| mid).sum();
+        let lost = work_time - shift.shortened(facts, &works, claim.removes_launches).min(work_time);
+        let on_path = (work_time > 0).then(|| 1.0 - lost as f64 / mid as f64);
         let mut evidence = claim.evidence;
         if let Some(share) = on_path.filter(|&share| share < ON_PATH_FROM) {
             gain = gain.map(|gain| gain.scaled(share));

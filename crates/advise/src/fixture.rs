@@ -137,7 +137,7 @@ impl Program {
     }
 
     /// The extents of the last call's product.
-    pub(crate) fn of_extents(mut self, [m, n, k]: [u64; 3]) -> Self {
+    pub(crate) fn with_extents(mut self, [m, n, k]: [u64; 3]) -> Self {
         if let Some(operator) = self.facts.operators.last_mut() {
             operator.product = Some(crate::Product { m, n, k, batch: 1 });
         }

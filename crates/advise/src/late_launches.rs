@@ -80,20 +80,20 @@ pub(crate) fn late_launches(facts: &Facts, limits: &Limits) -> Vec<LateLaunch> {
             credits.iter_mut().for_each(Vec::clear);
         }
         while let Some(hold) = holds.next_if(|&hold| facts.holds[hold as usize].time.end <= idle.span.end) {
-            let of_hold = &facts.holds[hold as usize];
-            let kind = of_hold.kind as usize;
-            if waited[hold as usize] && of_hold.time.length() > usual {
+            let hold_record = &facts.holds[hold as usize];
+            let kind = hold_record.kind as usize;
+            if waited[hold as usize] && hold_record.time.length() > usual {
                 credits[HostActivity::DataLoader as usize].clear();
             }
             // Behind more than a few launches the host was ahead again, and what was left of earlier holds is void.
             let since = |time: i64| launches.partition_point(|&launch| launch < time);
-            if since(of_hold.time.start).saturating_sub(since(last_end)) > FEW_LAUNCHES {
+            if since(hold_record.time.start).saturating_sub(since(last_end)) > FEW_LAUNCHES {
                 credits.iter_mut().for_each(Vec::clear);
             }
-            last_end = last_end.max(of_hold.time.end);
-            let left = of_hold.time.length() - used.get(&hold).copied().unwrap_or(0);
+            last_end = last_end.max(hold_record.time.end);
+            let left = hold_record.time.length() - used.get(&hold).copied().unwrap_or(0);
             // What held the host before it launched anything made it late for nothing.
-            if left > 0 && launches.first().is_some_and(|&first| of_hold.time.end > first) {
+            if left > 0 && launches.first().is_some_and(|&first| hold_record.time.end > first) {
                 credits[kind].push((hold, left));
             }
         }

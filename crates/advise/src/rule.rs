@@ -35,7 +35,7 @@ use crate::late_launches::{LateLaunch, late_launches};
 ///     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
 ///         let is_debugging = |&work: &u32| look.name_of(work).starts_with("debug_");
 ///         let works: Vec<u32> = (0..look.facts.works.len() as u32).filter(is_debugging).collect();
-///         let parts = look.whole_from_the_end(&works, i64::MAX);
+///         let parts = look.tail_parts(&works, i64::MAX);
 ///         if parts.is_empty() { Vec::new() } else { vec![Claim::new("debug_* kernels", parts)] }
 ///     }
 /// }
@@ -146,7 +146,7 @@ impl<'f> Inspection<'f> {
     }
 
     /// So much of the time of these device events: they go from the last one on until that is reached.
-    pub fn whole_from_the_end(&self, works: &[u32], time: i64) -> Vec<Part> {
+    pub fn tail_parts(&self, works: &[u32], time: i64) -> Vec<Part> {
         let mut left = time;
         let part = |&work: &u32| {
             let mid = self.work(work).duration().min(left);
@@ -273,7 +273,7 @@ impl Claim {
 
     /// About so much time of the window, of which nobody knows what would come back.
     #[must_use]
-    pub fn of_time(mut self, time: i64) -> Self {
+    pub fn with_time(mut self, time: i64) -> Self {
         self.amount = Some(time);
         self
     }

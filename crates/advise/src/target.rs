@@ -5,62 +5,64 @@ use perf_models::{ComputeSpec, ComputeUnit, DataPath};
 use crate::facts::{AttentionSpeed, LeastTime, Machine};
 
 /// Share of a data sheet's matrix peak that the best library kernels reach with large operands: clocks fall under the load.
-const OF_NOMINAL_MATRIX_PEAK: f64 = 0.70;
+const NOMINAL_MATRIX_PEAK_SHARE: f64 = 0.70;
 /// Share of a measured peak that good kernels reach with operands that are not the best ones.
-const OF_MEASURED_PEAK: f64 = 0.90;
+const MEASURED_PEAK_SHARE: f64 = 0.90;
 /// Of those shares what the best attention kernels reach with long sequences, whose softmax runs between the products, by
 /// elements of a head: the exponentials weigh the more the smaller the head. From the measurements of FlashAttention-3 on
 /// an H100 (arXiv:2407.08608, figures 5 and 6: 497, 648 and 756 TFLOP/s forward, of products' 690).
-const OF_PRODUCTS_IN_ATTENTION: [(f64, f64); 3] = [(64.0, 0.72), (128.0, 0.93), (256.0, 1.0)];
+const ATTENTION_SHARES: [(f64, f64); 3] = [(64.0, 0.72), (128.0, 0.93), (256.0, 1.0)];
 /// Of that what the gradient reaches (there: 561 of 648 TFLOP/s).
-const OF_ATTENTION_BACKWARD: f64 = 0.87;
+const ATTENTION_BACKWARD_SHARE: f64 = 0.87;
 /// Keys whose time goes into the beginning and the end of a row of scores: at 512 keys two thirds of the speed are left.
-const KEYS_OF_BEGINNING: f64 = 256.0;
+const STARTUP_KEYS: f64 = 256.0;
 /// Share of a data sheet's memory bandwidth that streaming kernels reach.
-pub(crate) const OF_BANDWIDTH: f64 = 0.85;
+pub(crate) const BANDWIDTH_SHARE: f64 = 0.85;
 /// Share of a link's rate that copies reach.
-const OF_LINK: f64 = 0.80;
+const LINK_SHARE: f64 = 0.80;
 /// What a kernel takes before and after its work, in µs: its blocks start, its last ones run alone.
 const KERNEL_US: f64 = 2.0;
 
 /// The time in µs that a good kernel takes for the work of a call that ran as `kernels` kernels.
 #[must_use]
 pub(crate) fn target_us(least: &LeastTime, machine: &Machine, kernels: usize) -> f64 {
-    let of_arithmetic = match least.spec {
-        Some(ComputeSpec { unit: ComputeUnit::Matrix, .. }) if machine.is_nominal => OF_NOMINAL_MATRIX_PEAK,
-        _ => OF_MEASURED_PEAK,
+    let peak_share = match least.spec {
+        Some(ComputeSpec { unit: ComputeUnit::Matrix, .. }) if machine.is_nominal => {
+            NOMINAL_MATRIX_PEAK_SHARE
+        }
+        _ => MEASURED_PEAK_SHARE,
     };
-    let of_data = match least.path {
-        DataPath::Memory => OF_BANDWIDTH,
-        DataPath::Link => OF_LINK,
+    let bandwidth_share = match least.path {
+        DataPath::Memory => BANDWIDTH_SHARE,
+        DataPath::Link => LINK_SHARE,
     };
     let quantisation = least.quantisation.unwrap_or(1.0).max(0.01);
     let compute = match least.measured_compute_us {
-        Some(measured) => (measured / OF_MEASURED_PEAK).max(least.compute_us),
-        None => least.compute_us / of_arithmetic,
+        Some(measured) => (measured / MEASURED_PEAK_SHARE).max(least.compute_us),
+        None => least.compute_us / peak_share,
     };
     let compute = match &least.attention {
-        Some(attention) => compute / of_products(attention),
+        Some(attention) => compute / attention_share(attention),
         None => compute / quantisation,
     };
-    compute.max(least.memory_us / of_data) + KERNEL_US * kernels.max(1) as f64
+    compute.max(least.memory_us / bandwidth_share) + KERNEL_US * kernels.max(1) as f64
 }
 
 /// Share of the speed of a product that attention reaches; what is not known is taken as common: heads of 128, 2048 keys.
-fn of_products(attention: &AttentionSpeed) -> f64 {
+fn attention_share(attention: &AttentionSpeed) -> f64 {
     let head_dim = attention.head_dim.unwrap_or(128.0);
-    let [(smallest, of_smallest), .., (_, of_largest)] = OF_PRODUCTS_IN_ATTENTION;
-    let of_head = OF_PRODUCTS_IN_ATTENTION
+    let [(smallest, smallest_share), .., (_, largest_share)] = ATTENTION_SHARES;
+    let head_share = ATTENTION_SHARES
         .windows(2)
         .find(|two| (two[0].0..two[1].0).contains(&head_dim))
         .map(|two| two[0].1 + (two[1].1 - two[0].1) * (head_dim - two[0].0) / (two[1].0 - two[0].0));
-    let of_head = of_head.unwrap_or(match head_dim < smallest {
-        true => of_smallest * head_dim.max(1.0) / smallest,
-        false => of_largest,
+    let head_share = head_share.unwrap_or(match head_dim < smallest {
+        true => smallest_share * head_dim.max(1.0) / smallest,
+        false => largest_share,
     });
     let keys = attention.keys.unwrap_or(2048.0).max(1.0);
-    let of_direction = if attention.is_backward { OF_ATTENTION_BACKWARD } else { 1.0 };
-    of_head * of_direction * keys / (keys + KEYS_OF_BEGINNING)
+    let direction_share = if attention.is_backward { ATTENTION_BACKWARD_SHARE } else { 1.0 };
+    head_share * direction_share * keys / (keys + STARTUP_KEYS)
 }
 
 #[cfg(test)]
@@ -114,10 +116,11 @@ mod tests {
             let reached = 1e12 / (target_us(&least, &h100(), 1) - KERNEL_US) / 1e6;
             assert!((reached / measured - 1.0).abs() < 0.1, "{head_dim} {keys} {is_backward}: {reached}");
         }
-        let of = |keys| of_products(&AttentionSpeed { keys: Some(keys), ..AttentionSpeed::default() });
+        let of = |keys| attention_share(&AttentionSpeed { keys: Some(keys), ..AttentionSpeed::default() });
         assert!((of(512.0) / of(1e9) - 2.0 / 3.0).abs() < 1e-6);
-        let of =
-            |head_dim| of_products(&AttentionSpeed { head_dim: Some(head_dim), ..AttentionSpeed::default() });
+        let of = |head_dim| {
+            attention_share(&AttentionSpeed { head_dim: Some(head_dim), ..AttentionSpeed::default() })
+        };
         assert!(of(32.0) < of(64.0) && of(64.0) < of(96.0) && of(96.0) < of(128.0) && of(512.0) == of(256.0));
     }
 

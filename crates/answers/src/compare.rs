@@ -52,11 +52,11 @@ impl Reporter for CompareReporter {
         }
         let mut notices = Vec::new();
         let mut sides = Vec::with_capacity(paths.len());
-        let mut of_gpus = Vec::with_capacity(paths.len());
+        let mut gpu_names = Vec::with_capacity(paths.len());
         for (position, (path, name)) in paths.iter().zip(names).enumerate() {
             let steps = self.steps.get(position).copied();
             let (side, gpus) = self.side(path, name, run, &mut notices)?;
-            of_gpus.push(gpus);
+            gpu_names.push(gpus);
             sides.push(Side { steps, ..side });
         }
         run.begin(Stage::Analysis);
@@ -82,9 +82,9 @@ impl Reporter for CompareReporter {
         for comparison in &comparisons {
             // With one comparison its sheets have the names that they have in reports.
             let suffix = if others.len() > 1 { suffix(&comparison.names[1]) } else { String::new() };
-            let (of_one, names) =
+            let (comparison_tables, names) =
                 tables(comparison, comparison_sheets(comparison, &suffix), Default::default())?;
-            made.extend(of_one);
+            made.extend(comparison_tables);
             known.extend(names);
         }
         known.extend(all_comparison_sheets("").into_iter().map(|sheet| sheet.name.into_owned()));
@@ -93,7 +93,7 @@ impl Reporter for CompareReporter {
         let tables = titled(&title, (made, known), run)?;
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = Summary {
-            head: vec![head(&runs, &of_gpus)],
+            head: vec![head(&runs, &gpu_names)],
             statements: comparisons.iter().flat_map(statements).collect(),
             ..Summary::default()
         };
@@ -142,8 +142,8 @@ impl CompareReporter {
                 AnyReporter::default().report(&paths, run)?
             }
         };
-        let of_run = |notice| Notice::OfRun { run: name.clone(), notice: Box::new(notice) };
-        notices.extend(made.notices.into_iter().map(of_run));
+        let run_notice = |notice| Notice::Run { run: name.clone(), notice: Box::new(notice) };
+        notices.extend(made.notices.into_iter().map(run_notice));
         let headers = |table: &Table| -> Vec<String> {
             table.columns().iter().map(|column| column.name().to_owned()).collect()
         };

@@ -19,7 +19,7 @@ use trace2tree::{TraceTree, TreeOptions};
 
 use crate::captures::graft;
 use crate::error::Error;
-use crate::host_alone::how_to_record_devices;
+use crate::host_alone::device_recording_advice;
 use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration};
 use crate::parallel::map_in_order;
@@ -71,10 +71,11 @@ impl Reporter for DiffReporter {
         let mut notices = Vec::new();
         let mut statements = Vec::new();
         let [a, b] = sides.map(|side| (side.tree, side.notices, side.window));
-        for ((_, of_run, window), name) in [&a, &b].into_iter().zip(&names) {
-            let of_run = of_run.iter().cloned();
-            notices
-                .extend(of_run.map(|notice| Notice::OfRun { run: name.clone(), notice: Box::new(notice) }));
+        for ((_, run_notices, window), name) in [&a, &b].into_iter().zip(&names) {
+            let run_notices = run_notices.iter().cloned();
+            notices.extend(
+                run_notices.map(|notice| Notice::Run { run: name.clone(), notice: Box::new(notice) }),
+            );
             statements.extend(window.iter().map(|window| format!("{name}: {window}")));
         }
         let head = head(&names, &[&a.0, &b.0].map(|tree| gpus(tree.trace())));
@@ -82,7 +83,7 @@ impl Reporter for DiffReporter {
         if diff.is_cut_differently() {
             let [a, b] = diff.trees().map(|tree| {
                 let found = Iterations::detect(tree, &DetectOptions::default());
-                repeated(tree, &MeasuredIterations::of_all(tree, found))
+                repeated(tree, &MeasuredIterations::from_all_events(tree, found))
             });
             diff.know_repeated([&a, &b]);
         }
@@ -161,7 +162,7 @@ fn side(
     }
     let events_of_tree = tree.trace().events();
     if !events_of_tree.ids().any(|event| events_of_tree.category(event).is_device()) {
-        notices.push(Notice::NoWorkToAlign { advice: how_to_record_devices(tree.trace()) });
+        notices.push(Notice::NoWorkToAlign { advice: device_recording_advice(tree.trace()) });
     }
     Ok(Side { tree, events, notices, window: in_words })
 }
@@ -193,13 +194,13 @@ pub(crate) fn diff_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, [a, b]: [&
     let us = |time: i64| diff.time_unit().to_microseconds(time);
     let mut lines = Vec::new();
     if let Some(total) = diff.ledger().iter().find(|line| line.item == LedgerItem::Total) {
-        let [of_a, of_b] = total.times.map(us);
+        let [time_a, time_b] = total.times.map(us);
         let cut = diff.is_cut_differently();
-        let change = if cut { String::new() } else { percent_change(of_a, of_b) };
+        let change = if cut { String::new() } else { percent_change(time_a, time_b) };
         lines.push(format!(
             "from the first to the last device event: {} in {a}, {} in {b}{change}",
-            duration(of_a),
-            duration(of_b)
+            duration(time_a),
+            duration(time_b)
         ));
         lines.extend(cut.then(|| {
             "the recordings cover different amounts of work: call counts differ and step counts are not \
@@ -231,7 +232,7 @@ fn matched_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, names: [&str; 2]) 
     let all = diff.kernel_time();
     let at_least =
         [Confidence::Certain, Confidence::Likely, Confidence::Possible].map(|least| diff.matched_time(least));
-    let of_side = |side: usize| {
+    let side_phrase = |side: usize| {
         let share = |time: i64| decimal(sheets::percent(time, all[side]).unwrap_or_default(), 1);
         let [certain, likely, possible] = at_least.map(|times| times[side]);
         format!(
@@ -243,7 +244,7 @@ fn matched_in_words<T: Borrow<TraceTree>>(diff: &TreeDiff<T>, names: [&str; 2]) 
             share(all[side] - possible)
         )
     };
-    let sides: Vec<String> = [0, 1].into_iter().filter(|&side| all[side] > 0).map(of_side).collect();
+    let sides: Vec<String> = [0, 1].into_iter().filter(|&side| all[side] > 0).map(side_phrase).collect();
     (!sides.is_empty()).then(|| format!("matched kernel time, {}", sides.join("; ")))
 }
 
@@ -285,9 +286,9 @@ pub(crate) fn sheets_in_report<'a, T>() -> Vec<Sheet<'a, TreeDiff<T>>>
 where
     T: Borrow<TraceTree> + Send + Sync + 'a,
 {
-    let of_diff = tree_diff_sheets();
+    let diff_sheets = tree_diff_sheets();
     let mut sheets: Vec<_> =
-        of_diff.into_iter().filter(|sheet| [DIFF_LEDGER, DIFF_UNITS].contains(&&*sheet.name)).collect();
+        diff_sheets.into_iter().filter(|sheet| [DIFF_LEDGER, DIFF_UNITS].contains(&&*sheet.name)).collect();
     sheets.push(device_rows_sheet());
     sheets
 }

@@ -439,11 +439,11 @@ impl<'a> Answer<'a> {
             let input = self.inputs.iter().find(|input| notice.file() == Some(&input.path));
             let said = match (notice, input) {
                 // The input says which file.
-                (Notice::OfFile { notice, .. }, Some(_)) => notice,
+                (Notice::File { notice, .. }, Some(_)) => notice,
                 _ => notice,
             };
             self.warnings.push(AnswerWarning { input: input.map(|input| input.id.clone()), ..said.into() });
-            if notice.tells_of_loss() {
+            if notice.reports_loss() {
                 self.status = Status::Partial;
             }
         }
@@ -454,7 +454,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// Never in practice: all of it can be written as JSON.
-    pub fn of_gate(mut self, gate: &Gate) -> serde_json::Result<Self> {
+    pub fn with_gate(mut self, gate: &Gate) -> serde_json::Result<Self> {
         self.result = gate.to_json()?;
         let lacking = match gate.verdict {
             Verdict::Inconclusive => {
@@ -687,8 +687,8 @@ impl Trust {
     }
 
     /// Degraded where there are doubts about figures.
-    pub(crate) fn with_doubts(mut self, are_there: bool) -> Self {
-        if self.verdict == TrustVerdict::Full && are_there {
+    pub(crate) fn with_doubts(mut self, has_doubts: bool) -> Self {
+        if self.verdict == TrustVerdict::Full && has_doubts {
             self.verdict = TrustVerdict::Degraded;
         }
         self
@@ -708,7 +708,7 @@ impl From<&Notice> for AnswerWarning {
     fn from(notice: &Notice) -> Self {
         let (count, first, lost) = match notice.innermost() {
             Notice::Reading(warning) => (count_of(warning), first_of(warning), Lost::of(warning)),
-            Notice::Tree(warning) => of_tree(warning),
+            Notice::Tree(warning) => tree_warning_details(warning),
             &Notice::UnlinkedDeviceEvents { events, time_us, .. } => {
                 (Some(events as u64), None, Some(Lost::to_operators(events as u64, time_us)))
             }
@@ -739,7 +739,7 @@ impl From<Option<miette::Severity>> for Severity {
 }
 
 /// How often the tree met something, where first, and what operators lack for it.
-fn of_tree(warning: &TreeWarning) -> (Option<u64>, Option<Place>, Option<Lost>) {
+fn tree_warning_details(warning: &TreeWarning) -> (Option<u64>, Option<Place>, Option<Lost>) {
     match *warning {
         TreeWarning::UnlinkedDeviceEvents { count, busy_microseconds } => {
             (Some(count), None, Some(Lost::to_operators(count, busy_microseconds)))

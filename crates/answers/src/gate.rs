@@ -145,10 +145,11 @@ fn host(file: &str) -> Option<String> {
 /// The moment of the first event, in nanoseconds since 1970, where it is one of the wall clock.
 fn recorded_at(trace: &Trace) -> Option<i64> {
     /// 2015 and 2101.
-    const OF_OUR_TIME: std::ops::Range<i128> = 1_420_070_400 * 1_000_000_000..4_133_980_800 * 1_000_000_000;
+    const PLAUSIBLE_TIMES: std::ops::Range<i128> =
+        1_420_070_400 * 1_000_000_000..4_133_980_800 * 1_000_000_000;
     let origin = i128::from(trace.origin()) * 1000 / i128::from(trace.time_unit().per_microsecond());
     let time = origin + i128::from(trace.facts().base_time_nanoseconds.unwrap_or(0));
-    if OF_OUR_TIME.contains(&time) { i64::try_from(time).ok() } else { None }
+    if PLAUSIBLE_TIMES.contains(&time) { i64::try_from(time).ok() } else { None }
 }
 
 /// What a unit of work is known by, as long as names are numbers.
@@ -412,7 +413,7 @@ impl<'a> Units<'a> {
         let mut seen = EventSet::with_capacity(trace.events().len());
         let mut in_steps = EventSet::with_capacity(trace.events().len());
         let mut by_key: HashMap<(Option<_>, Option<StringId>), u64> = HashMap::new();
-        for &(event, _) in work.iter().filter(|(_, of_step)| counts(of_step.part)) {
+        for &(event, _) in work.iter().filter(|(_, step_work)| counts(step_work.part)) {
             in_steps.insert(event);
             let operator = self.operator(event);
             let kernel = if operator.is_none() { Some(trace.events().name(event)) } else { None };
@@ -437,10 +438,10 @@ impl<'a> Units<'a> {
         }
         let mut flops = None;
         for work in self.analysis.charged_work() {
-            if let Some(of_work) = work.flops()
+            if let Some(work_flops) = work.flops()
                 && work.device_events.first().is_some_and(|&event| in_steps.contains(event))
             {
-                *flops.get_or_insert(0.0) += of_work / steps;
+                *flops.get_or_insert(0.0) += work_flops / steps;
             }
         }
         Workload { calls: kept, flops, ..Workload::default() }
@@ -462,10 +463,10 @@ fn serving(analysis: &Analysis, workload: &mut Workload) {
     if analysis.iterations().detected().program() != Program::LanguageModel {
         return;
     }
-    let (mut of_prompts, mut tokens, mut requests, mut steps) = (0_i64, 0_i64, 0_i64, 0_u32);
+    let (mut prompt_tokens, mut tokens, mut requests, mut steps) = (0_i64, 0_i64, 0_i64, 0_u32);
     for load in Step::annotated(analysis.trace()).iter().map(|step| step.load) {
         if let (Some(context), Some(generation)) = (load.context_tokens, load.generation_tokens) {
-            of_prompts = of_prompts.saturating_add(context);
+            prompt_tokens = prompt_tokens.saturating_add(context);
             tokens = tokens.saturating_add(context).saturating_add(generation);
         }
         if let (Some(context), Some(generation)) = (load.context_requests, load.generation_requests) {
@@ -473,7 +474,7 @@ fn serving(analysis: &Analysis, workload: &mut Workload) {
             steps += 1;
         }
     }
-    workload.prefill_percent = (tokens > 0).then(|| 100.0 * of_prompts as f64 / tokens as f64);
+    workload.prefill_percent = (tokens > 0).then(|| 100.0 * prompt_tokens as f64 / tokens as f64);
     workload.batch_size = (steps > 0).then(|| requests as f64 / f64::from(steps));
 }
 

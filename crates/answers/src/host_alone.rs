@@ -8,14 +8,14 @@ use tree_perf::Analysis;
 
 use crate::error::Error;
 use crate::numbers::counted;
-use crate::report::{is_of_other_tool, lost_events};
+use crate::report::{is_other_tool, lost_events};
 
 /// Why there is no report of figures of devices.
 pub(crate) fn no_gpu_events(path: &Path, trace: &Trace) -> Error {
     Error::NoGpuEvents {
         path: path.to_path_buf(),
         events: trace.events().len() + trace.skipped_frames() as usize,
-        advice: how_to_record_devices(trace),
+        advice: device_recording_advice(trace),
         warnings: trace.warnings().to_vec(),
     }
 }
@@ -27,7 +27,7 @@ fn has_profiler_ranges(trace: &Trace) -> bool {
 }
 
 /// What gives a recording without device events some.
-pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
+pub(crate) fn device_recording_advice(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
         Some(RecordingKind::Nsys) => "record it with nsys profile --trace=cuda,nvtx",
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
@@ -42,7 +42,7 @@ pub(crate) fn how_to_record_devices(trace: &Trace) -> &'static str {
         _ if trace.facts().is_view_of_xplane => {
             "it is an XProf viewer export: report on the original profile (*.xplane.pb)"
         }
-        Some(RecordingKind::Trace) if is_of_other_tool(trace) => {
+        Some(RecordingKind::Trace) if is_other_tool(trace) => {
             "it is not from PyTorch's profiler: view it at https://ui.perfetto.dev, or record the run with \
              torch.profiler"
         }

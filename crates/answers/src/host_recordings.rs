@@ -53,20 +53,20 @@ pub(crate) fn host_recordings(recordings: &[PathBuf]) -> Result<Option<HostRecor
             return Err(Error::SameSession { first: (*first).clone(), second: (*path).clone() });
         }
     }
-    let of_host = exports.iter().find(|(_, session)| session.gpus.len() > 1).map(|&(path, _)| path);
-    if of_host.is_none() {
+    let host_export = exports.iter().find(|(_, session)| session.gpus.len() > 1).map(|&(path, _)| path);
+    if host_export.is_none() {
         trace = trace.or(exports.first().map(|&(path, _)| path));
     }
-    let other = match (profile, of_host) {
+    let other = match (profile, host_export) {
         (Some(_), Some(export)) => Some(export),
         _ => trace,
     };
-    if let (Some(host), Some(trace)) = (profile.or(of_host), other) {
+    if let (Some(host), Some(trace)) = (profile.or(host_export), other) {
         let (profile, trace) = (host.clone(), trace.clone());
         return Err(multi_rank::Error::TwoKinds { profile, trace }.into());
     }
-    let of_profile = profile.map(|_| HostRecording::Profile);
-    Ok(of_profile.or(of_host.map(|_| HostRecording::Export)))
+    let profile_kind = profile.map(|_| HostRecording::Profile);
+    Ok(profile_kind.or(host_export.map(|_| HostRecording::Export)))
 }
 
 /// A host of the job, as far as its ranks depend on it.
@@ -147,13 +147,13 @@ impl HostMapper<'_> {
             done(path, &mapped);
             Some(mapped)
         });
-        let of_faulty = |path: &Path, host: Result<Host, Error>| {
+        let host_fault = |path: &Path, host: Result<Host, Error>| {
             let fault = Err(host.err()?);
             done(path, &fault);
             Some(fault)
         };
         let all = places.into_iter().zip(mapped);
-        Ok(all.filter_map(|((path, host, _), mapped)| mapped.or_else(|| of_faulty(path, host))).collect())
+        Ok(all.filter_map(|((path, host, _), mapped)| mapped.or_else(|| host_fault(path, host))).collect())
     }
 
     /// The GPUs of a host: by its tables, else by its recording.
@@ -204,7 +204,7 @@ impl HostMapper<'_> {
         let mut folder = folder();
         for ((plane, tables), rank) in tables.into_iter().zip(ranks.iter()) {
             let device = ProfileDevice { plane, devices: host.gpus, rank, world_size: place.world_size };
-            folder.add(&tables, host.source.of_device(device))?;
+            folder.add(&tables, host.source.for_device(device))?;
         }
         Ok(Mapped { ranks, events: Some(events), notices })
     }

@@ -26,7 +26,7 @@ pub enum Notice {
     /// About one of the compared runs.
     #[error("{run}: {notice}")]
     #[diagnostic(forward(notice))]
-    OfRun {
+    Run {
         /// What the run is called.
         run: String,
         /// What there is to know of it.
@@ -234,7 +234,7 @@ pub enum Notice {
     /// A notice about one of several files.
     #[error("{path}: {notice}", path = .path.display())]
     #[diagnostic(forward(notice))]
-    OfFile {
+    File {
         /// The file.
         path: PathBuf,
         /// The notice.
@@ -298,25 +298,25 @@ impl Notice {
     /// The reader's warnings about a file.
     #[must_use]
     pub fn all_of_reading(path: &Path, trace: &Trace) -> Vec<Self> {
-        let of_file = |warning: &Warning| Notice::OfFile {
+        let file_notice = |warning: &Warning| Notice::File {
             path: path.to_path_buf(),
             notice: Box::new(Notice::Reading(warning.clone())),
         };
-        trace.warnings().iter().map(of_file).collect()
+        trace.warnings().iter().map(file_notice).collect()
     }
 
     /// The notice without its run or file.
     pub(crate) fn innermost(&self) -> &Notice {
         match self {
-            Notice::OfRun { notice, .. } | Notice::OfFile { notice, .. } => notice.innermost(),
+            Notice::Run { notice, .. } | Notice::File { notice, .. } => notice.innermost(),
             notice => notice,
         }
     }
 
     /// Whether the answer lacks a part of a file, or a file.
-    pub(crate) fn tells_of_loss(&self) -> bool {
+    pub(crate) fn reports_loss(&self) -> bool {
         match self.innermost() {
-            Notice::Reading(warning) => warning.tells_of_loss(),
+            Notice::Reading(warning) => warning.reports_loss(),
             Notice::CutOffInBaseline { .. }
             | Notice::CutOffWhenMapped { .. }
             | Notice::Job(Diagnostic::CutOff { .. })
@@ -328,10 +328,10 @@ impl Notice {
     /// The file it is about, of several.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
-            Notice::OfFile { path, .. }
-            | Notice::LeftOut { path, .. }
-            | Notice::CutOffWhenMapped { path } => Some(path),
-            Notice::OfRun { notice, .. } => notice.file(),
+            Notice::File { path, .. } | Notice::LeftOut { path, .. } | Notice::CutOffWhenMapped { path } => {
+                Some(path)
+            }
+            Notice::Run { notice, .. } => notice.file(),
             _ => None,
         }
     }

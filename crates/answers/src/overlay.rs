@@ -45,9 +45,9 @@ pub fn write_overlay(
     let on_path = path.parts.iter().filter(|part| part.class.is_some()).filter_map(|part| part.event);
     let critical: BTreeSet<u32> = on_path.map(|event| events.uid(event)).collect();
     let rewrite = |entry: &RawEntry<'_>, text: &[u8]| match (critical.contains(&entry.uid), kept) {
-        (true, _) => marked_critical(text).map_or(Copied::AsItIs, Copied::As),
+        (true, _) => marked_critical(text).map_or(Copied::Unchanged, Copied::As),
         (false, OverlayEvents::Path) if !stays_around_path(entry) => Copied::Not,
-        (false, _) => Copied::AsItIs,
+        (false, _) => Copied::Unchanged,
     };
     copy_with(trace, rewrite, path.overlay(), output, reading)
 }
@@ -90,7 +90,7 @@ pub fn write_counters(
     });
     let counters: Vec<Counter> = queues.chain(copies).collect();
     let entries = counters.iter().flat_map(|counter| counter.entries(analysis.trace()));
-    copy_with(trace, |_, _| Copied::AsItIs, entries, output, reading)
+    copy_with(trace, |_, _| Copied::Unchanged, entries, output, reading)
 }
 
 /// A quantity over time, as a track of a viewer.
@@ -123,7 +123,7 @@ impl Counter {
 
 /// What becomes of an entry.
 enum Copied {
-    AsItIs,
+    Unchanged,
     As(Vec<u8>),
     Not,
 }
@@ -171,7 +171,7 @@ impl<R: FnMut(&RawEntry<'_>, &[u8]) -> Copied> EntryVisitor for Copier<R> {
             return ControlFlow::Continue(());
         };
         let text = match (self.rewrite)(&entry, &text) {
-            Copied::AsItIs => text,
+            Copied::Unchanged => text,
             Copied::As(text) => Cow::Owned(text),
             Copied::Not => return ControlFlow::Continue(()),
         };

@@ -19,9 +19,9 @@ pub enum SheetNames {
 
 impl SheetNames {
     /// The layout of the tables: that of the report's conventions, or the one that goes with the names.
-    pub(crate) fn layout(self, of_conventions: Layout) -> Layout {
+    pub(crate) fn layout(self, conventional_layout: Layout) -> Layout {
         match self {
-            SheetNames::Documented => of_conventions,
+            SheetNames::Documented => conventional_layout,
             SheetNames::Current => Layout::Listed,
         }
     }

@@ -44,7 +44,7 @@ pub fn map_ranks(
     reading: &ReadOptions<'_>,
     done: impl Fn(&Path, &Result<Mapped, Error>) + Sync,
 ) -> Result<Vec<Result<Mapped, Error>>, Error> {
-    let of_hosts = host_recordings(recordings)?;
+    let host_kind = host_recordings(recordings)?;
     let mut named = HashSet::new();
     let is_known = |path: &&PathBuf| fs::canonicalize(path).is_ok_and(|path| !named.insert(path));
     if let Some(twice) = recordings.iter().find(is_known) {
@@ -56,7 +56,7 @@ pub fn map_ranks(
     // Each recording is told of when it is done; bars of several at once would fight for the line.
     let reading = ReadOptions { threads: Some((threads / jobs).max(1)), progress: None, ..*reading };
     let memory = MemoryBudget::new(available_memory());
-    if let Some(kind) = of_hosts {
+    if let Some(kind) = host_kind {
         let asked = [(options.keep_events, "--keep-events"), (options.waits, "--waits")];
         if let (HostRecording::Profile, Some((_, option)), Some(first)) =
             (kind, asked.into_iter().find(|(asked, _)| *asked), recordings.first())
@@ -138,8 +138,8 @@ impl RankMapper<'_> {
 fn available_memory() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
-    let of_group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-    system.available_memory().min(of_group) / 4 * 3
+    let group_free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+    system.available_memory().min(group_free) / 4 * 3
 }
 
 /// The recordings of a job: how they are brought into tables, and what says their ranks.
@@ -234,7 +234,7 @@ impl JobRecordings {
             let Ok(source) = Source::of(path) else { continue };
             let by_path = self.rank_pattern.as_ref().and_then(|pattern| pattern.rank(path));
             let rank = if self.rank_by_place { Some(place) } else { by_path };
-            ranks.extend(there.ranks_of(&source).into_iter().map(|of_rank| (of_rank.clone(), rank)));
+            ranks.extend(there.ranks_of(&source).into_iter().map(|rank_folder| (rank_folder.clone(), rank)));
         }
         Ok(Folders { ranks, events, failed, _temporary: temporary })
     }
@@ -288,7 +288,7 @@ impl Reporter for RanksReporter {
         };
         let layout = self.sheet_names.layout(conventions.layout);
         let advised = self.sheet_names == SheetNames::Documented && conventions.scope == Scope::Full;
-        let advice = advised.then(|| advice::of_job(&analysis, &Limits::default())).flatten();
+        let advice = advised.then(|| advice::job_advice(&analysis, &Limits::default())).flatten();
         let (mut made, mut known) = tables(&analysis, job_sheets(), layout)?;
         if let Some(advice) = &advice {
             made.splice(0..0, tables_of(advice, layout)?);
@@ -360,9 +360,9 @@ fn summary(analysis: &JobAnalysis, title: String) -> Summary {
         let nothing = "no two ranks share a collective: who waits for whom is unknown".to_owned();
         return Summary { head, statements: vec![nothing], ..Summary::default() };
     };
-    let of_hosts =
+    let host_suffix =
         finding.hosts.map_or_else(String::new, |hosts| format!(" on {}", counted(hosts, "host", "hosts")));
-    head.insert(1, format!("{} of {} ranks{of_hosts}", finding.ranks, finding.world_size));
+    head.insert(1, format!("{} of {} ranks{host_suffix}", finding.ranks, finding.world_size));
     Summary {
         head,
         statements: statements(&finding),

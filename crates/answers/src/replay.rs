@@ -126,8 +126,8 @@ fn from_trace(
     };
     let chosen = match &options.choice {
         ReplayChoice::Top(most) => longest(events, &own_times, *most),
-        ReplayChoice::Names(names) => of_names(path, analysis.tree(), names)?,
-        ReplayChoice::Uids(uids) => of_events(path, analysis.tree(), uids)?,
+        ReplayChoice::Names(names) => calls_named(path, analysis.tree(), names)?,
+        ReplayChoice::Uids(uids) => calls_numbered(path, analysis.tree(), uids)?,
     };
     let mut calls: HashMap<CallKey, Vec<EventId>> = chosen.into_iter().map(|key| (key, Vec::new())).collect();
     // Calls of the runtime count where no operator is around them.
@@ -168,7 +168,7 @@ fn longest(events: &EventTable, own_times: &[(EventId, i64)], most: usize) -> Ve
     ranked.into_iter().take(most).map(|(key, _)| key).collect()
 }
 
-fn of_names(path: &Path, tree: &TraceTree, names: &[String]) -> Result<Vec<CallKey>, Error> {
+fn calls_named(path: &Path, tree: &TraceTree, names: &[String]) -> Result<Vec<CallKey>, Error> {
     let events = tree.trace().events();
     let mut all = Vec::new();
     for name in names {
@@ -184,15 +184,15 @@ fn of_names(path: &Path, tree: &TraceTree, names: &[String]) -> Result<Vec<CallK
     Ok(all)
 }
 
-fn of_events(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<CallKey>, Error> {
+fn calls_numbered(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<CallKey>, Error> {
     let events = tree.trace().events();
-    let of_event = |&uid: &u32| {
+    let event_call = |&uid: &u32| {
         let operator = events.find_uid(uid).and_then(|event| operator_of(tree, event));
         let advice = "indices count the entries of the event list from 0, as ex_UID of ops_all does";
         let what = || format!("operator at or above event {uid}");
         operator.map(|event| key(events, event)).ok_or_else(|| not_recorded(path, what(), advice))
     };
-    uids.iter().map(of_event).collect()
+    uids.iter().map(event_call).collect()
 }
 
 const NAMES: &str = "names are in the sheet ops_all of `tracelens report`";

@@ -175,8 +175,8 @@ pub(crate) fn lost_events(trace: &Trace) -> bool {
 }
 
 /// Whether nothing in an event trace is of PyTorch's profiler: many tools write the format.
-pub(crate) fn is_of_other_tool(trace: &Trace) -> bool {
-    const OF_PYTORCH: [Category; 3] =
+pub(crate) fn is_other_tool(trace: &Trace) -> bool {
+    const PYTORCH_CATEGORIES: [Category; 3] =
         [Category::CPU_OP, Category::PYTHON_FUNCTION, Category::USER_ANNOTATION];
     let (facts, events) = (trace.facts(), trace.events());
     let has_header =
@@ -186,7 +186,7 @@ pub(crate) fn is_of_other_tool(trace: &Trace) -> bool {
         && events
             .ids()
             .map(|event| events.category(event))
-            .all(|category| !OF_PYTORCH.contains(&category) && !category.is_launch_api())
+            .all(|category| !PYTORCH_CATEGORIES.contains(&category) && !category.is_launch_api())
 }
 
 /// What the report of a file is called: the name of the file or directory.

@@ -67,7 +67,7 @@ impl Reporter for RocprofReporter {
         let (analysis, selected) = match &self.window {
             None => (RocprofAnalysis::new(profile, self.analysis), None),
             Some(window) => {
-                let (analysis, selected) = RocprofAnalysis::of_window(profile, self.analysis, window)
+                let (analysis, selected) = RocprofAnalysis::from_window(profile, self.analysis, window)
                     .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
                 (analysis, Some(selected))
             }
@@ -75,12 +75,13 @@ impl Reporter for RocprofReporter {
         let mut analysis = Box::new(analysis);
         if let Some(tree) = &tree {
             let origin = tree.trace().origin();
-            let of_profile = |time: &Interval| Interval::new(origin + time.start, origin + time.end);
-            analysis.know_unrecorded(tree.unrecorded().time.as_slice().iter().map(of_profile).collect());
+            let profile_interval = |time: &Interval| Interval::new(origin + time.start, origin + time.end);
+            analysis
+                .know_unrecorded(tree.unrecorded().time.as_slice().iter().map(profile_interval).collect());
         }
         let is_overrun = |warning: &&TreeWarning| matches!(warning, TreeWarning::Overruns { .. });
-        let of_tree = tree.iter().flat_map(TraceTree::warnings).filter(is_overrun).cloned();
-        let overruns: Vec<Notice> = of_tree.map(Notice::Tree).collect();
+        let tree_warnings = tree.iter().flat_map(TraceTree::warnings).filter(is_overrun).cloned();
+        let overruns: Vec<Notice> = tree_warnings.map(Notice::Tree).collect();
         let tree = match selected {
             None => tree,
             Some(_) => tree.map(|_| TraceTree::build(analysis.profile().to_trace(), &tree_options)),
@@ -98,7 +99,7 @@ impl Reporter for RocprofReporter {
         }
         let advice = traced
             .as_ref()
-            .map(|trace| advice::of_trace(trace, diagnosis.as_ref(), None, &Limits::default()));
+            .map(|trace| advice::trace_advice(trace, diagnosis.as_ref(), None, &Limits::default()));
         if let Some(trace) = &traced {
             made.extend(tables(trace, budget_sheets(), layout)?.0);
         }
@@ -114,8 +115,8 @@ impl Reporter for RocprofReporter {
             made.extend(tables(diagnosis, vec![recording_sheet()], layout)?.0);
         }
         let tables = titled(&title, (made, known), run)?;
-        let of_reading = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
-        let mut notices = of_reading
+        let reading_notices = analysis.profile().warnings.iter().cloned().map(Notice::Reading);
+        let mut notices = reading_notices
             .chain(overruns)
             .chain(rocprof_notices(&analysis).into_iter().map(Notice::Rocprof))
             .collect();
@@ -184,8 +185,8 @@ pub(crate) fn tell(input: &mut Input, profile: &Profile) {
 /// Everything that happened, of whatever kind.
 fn records(profile: &Profile) -> usize {
     let Profile { dispatches, copies, calls, allocations, scratch, counter_values, samples, .. } = profile;
-    let of_memory = copies.len() + allocations.len() + scratch.len();
-    dispatches.len() + calls.len() + of_memory + counter_values.len() + samples.len()
+    let memory_records = copies.len() + allocations.len() + scratch.len();
+    dispatches.len() + calls.len() + memory_records + counter_values.len() + samples.len()
 }
 
 fn summary(analysis: &RocprofAnalysis, finding: Option<TraceFinding>, title: String) -> Summary {
@@ -201,7 +202,7 @@ fn summary(analysis: &RocprofAnalysis, finding: Option<TraceFinding>, title: Str
             .map(|&AgentTimeline { agent, breakdown, shares_window }| {
                 let name = agent.map_or("GPU".to_owned(), agent_name);
                 let timeline = Timeline::new(name, breakdown, |nanoseconds| nanoseconds as f64 / 1e3);
-                Timeline { window: TimelineWindow::of_device(shares_window), ..timeline }
+                Timeline { window: TimelineWindow::for_device(shares_window), ..timeline }
             })
             .collect(),
         more_timelines: Summary::more_timelines(timelines.len(), names::GPU_TIMELINE_BY_AGENT),

@@ -61,11 +61,11 @@ pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
     let mut parts: Vec<Vec<String>> = paths.iter().map(parts).collect();
     // What all of them end in, such as the `trace.json` of several directories, tells nothing apart.
     let shortest = parts.iter().map(Vec::len).min().unwrap_or_default();
-    let is_of_all = |from_end: &usize| {
-        let mut of_each = parts.iter().map(|parts| plain(&parts[parts.len() - 1 - from_end]));
-        of_each.next().is_some_and(|first| of_each.all(|other| other == first))
+    let is_shared = |from_end: &usize| {
+        let mut each_end = parts.iter().map(|parts| plain(&parts[parts.len() - 1 - from_end]));
+        each_end.next().is_some_and(|first| each_end.all(|other| other == first))
     };
-    let shared = (0..shortest).take_while(is_of_all).count();
+    let shared = (0..shortest).take_while(is_shared).count();
     if shared < shortest {
         parts.iter_mut().for_each(|parts| parts.truncate(parts.len() - shared));
     }
@@ -124,9 +124,13 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
     let whole = comparison.span().map(|row| (row.figures[0].time_us, row.figures[1].time_us, "device span"));
     let sum = |table: &Joined| (table.totals[0].time_us, table.totals[1].time_us, "operator time");
     let whole = whole.or_else(|| comparison.main_table().map(sum));
-    if let Some((of_a, of_b, what)) = whole.filter(|_| !comparison.is_cut_differently) {
-        let change = percent_change(of_a, of_b);
-        lines.push(format!("{what}{per_step}: {} in {a}, {} in {b}{change}", duration(of_a), duration(of_b)));
+    if let Some((time_a, time_b, what)) = whole.filter(|_| !comparison.is_cut_differently) {
+        let change = percent_change(time_a, time_b);
+        lines.push(format!(
+            "{what}{per_step}: {} in {a}, {} in {b}{change}",
+            duration(time_a),
+            duration(time_b)
+        ));
     }
     if let Some([in_a, in_b]) = comparison.steps {
         let steps = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "step", "steps");

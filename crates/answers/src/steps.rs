@@ -102,13 +102,13 @@ fn single_step(step: &Iteration, took: i64, figures: &Figures, time: impl Fn(f64
     /// From so many times the time of its device work on, the host's says more.
     const FAR_LONGER: i64 = 2;
     let host = step.end.saturating_sub(step.start);
-    let took_in_words = time(took as f64);
+    let duration_text = time(took as f64);
     match (host > took.saturating_mul(FAR_LONGER), figures.lead) {
-        (false, _) => took_in_words,
+        (false, _) => duration_text,
         (true, Some(_)) => {
-            format!("{} on the host, its device work ends after {took_in_words}", time(host as f64))
+            format!("{} on the host, its device work ends after {duration_text}", time(host as f64))
         }
-        (true, None) => format!("{} on the host, {took_in_words} on the device", time(host as f64)),
+        (true, None) => format!("{} on the host, {duration_text} on the device", time(host as f64)),
     }
 }
 

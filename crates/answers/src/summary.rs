@@ -84,8 +84,8 @@ impl Summary {
         let covered = self.coverage.as_ref().map_or(0.0, |coverage| coverage.modelled_percent);
         let sum = |of: fn(&Timeline) -> f64| self.timelines.iter().map(of).sum::<f64>();
         let (busy, total) = (sum(|timeline| timeline.busy_us), sum(|timeline| timeline.total_us));
-        let of_window = if total > 0.0 { covered * busy / total } else { covered };
-        covered >= LEAST_OF_DEVICE_TIME && of_window >= LEAST_OF_WINDOW
+        let window_share = if total > 0.0 { covered * busy / total } else { covered };
+        covered >= LEAST_OF_DEVICE_TIME && window_share >= LEAST_OF_WINDOW
     }
 
     /// Timelines that a first page has room for.
@@ -132,9 +132,9 @@ impl LeftOut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimelineWindow {
     /// From the device's first event to the end of its last.
-    OfDevice,
+    Device,
     /// From the first to the last event of several devices of one process.
-    OfProcess,
+    Process,
     /// The operations and the gaps between them, added up.
     Operations,
 }
@@ -142,8 +142,8 @@ pub enum TimelineWindow {
 impl TimelineWindow {
     /// The window of a device, which it may share with the others of its process.
     #[must_use]
-    pub fn of_device(shares_window: bool) -> Self {
-        if shares_window { Self::OfProcess } else { Self::OfDevice }
+    pub fn for_device(shares_window: bool) -> Self {
+        if shares_window { Self::Process } else { Self::Device }
     }
 }
 
@@ -173,8 +173,8 @@ impl Timeline {
     #[must_use]
     pub fn window_bounds(&self) -> &'static str {
         match self.window {
-            TimelineWindow::OfDevice => "first start to last end",
-            TimelineWindow::OfProcess => "first start to last end on any device of its process",
+            TimelineWindow::Device => "first start to last end",
+            TimelineWindow::Process => "first start to last end on any device of its process",
             TimelineWindow::Operations => "operations and the gaps between them",
         }
     }
@@ -205,7 +205,7 @@ impl Timeline {
         Timeline {
             device: device.into(),
             total_us: us(breakdown.total),
-            window: TimelineWindow::OfDevice,
+            window: TimelineWindow::Device,
             busy_us: us(breakdown.busy),
             idle_us: us(breakdown.idle),
             breakdown,

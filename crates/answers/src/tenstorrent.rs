@@ -61,11 +61,11 @@ impl Reporter for TenstorrentReporter {
             made.extend(tables(comparison, comparison_sheets(comparison, BASELINE), conventions.layout)?.0);
         }
         // The findings have a sheet of that name among those of operations.
-        let advice = tells_all.then(|| advice::of_operations(&analysis, &Limits::default()));
+        let advice = tells_all.then(|| advice::operation_advice(&analysis, &Limits::default()));
         let tables = titled(&title, (made, known), run)?;
         let mut notices: Vec<Notice> = analysis.notices.iter().cloned().map(Notice::Tenstorrent).collect();
-        let of_both = comparison.iter().flat_map(|comparison| comparison.notices.iter().cloned());
-        notices.extend(of_both.map(Notice::Comparison));
+        let comparison_notices = comparison.iter().flat_map(|comparison| comparison.notices.iter().cloned());
+        notices.extend(comparison_notices.map(Notice::Comparison));
         let pictures = pictures(run, &mut notices, |picture| match picture {
             Picture::StackedTime(arrangement) => {
                 picture::stacked_time(&analysis, &title, arrangement).map(Ok)
@@ -86,21 +86,21 @@ fn summary(report: &MetalReport, title: String) -> Summary {
     let mut numbers: Vec<u32> = report.table.rows.iter().filter_map(|row| row.device).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    let of_chip = format!("{} cores, {} GB/s", report.worker_cores, decimal(chip.dram_gb_per_s, 0));
+    let chip_limits = format!("{} cores, {} GB/s", report.worker_cores, decimal(chip.dram_gb_per_s, 0));
     let windows = report.notices.iter().filter(|notice| matches!(notice, MetalNotice::Window { .. }));
     let windows: Vec<String> = windows.map(ToString::to_string).collect();
     let window = (!windows.is_empty()).then(|| windows.join("; "));
     let headlines: Vec<String> = window.into_iter().chain(headline(report)).collect();
     // Several devices are one timeline where their operations are one row.
-    let mut of_devices: IndexMap<Option<u32>, Vec<&Op>> = IndexMap::new();
+    let mut device_operations: IndexMap<Option<u32>, Vec<&Op>> = IndexMap::new();
     for op in ops.iter().filter(|op| op.kind != OpKind::Signpost) {
-        of_devices.entry(op.device.filter(|_| !report.options.merge_devices)).or_default().push(op);
+        device_operations.entry(op.device.filter(|_| !report.options.merge_devices)).or_default().push(op);
     }
     let name = |device: Option<u32>| match (device, &numbers[..]) {
         (Some(device), _) | (None, &[device]) => format!("device {device}"),
         (None, _) => counted(numbers.len(), "device", "devices"),
     };
-    let timelines = of_devices.iter().map(|(&device, ops)| timeline(name(device), ops));
+    let timelines = device_operations.iter().map(|(&device, ops)| timeline(name(device), ops));
     let dram = totals.dram_gb_per_s.zip(totals.dram_percent).map(|(rate, percent)| {
         format!(
             "DRAM: {} GB/s over all device time, {}% of the chip's bandwidth",
@@ -109,14 +109,14 @@ fn summary(report: &MetalReport, title: String) -> Summary {
         )
     });
     Summary {
-        head: vec![title, devices(numbers.len(), chip.name), of_chip.clone(), rows(report)],
+        head: vec![title, devices(numbers.len(), chip.name), chip_limits.clone(), rows(report)],
         headlines: headlines.len(),
         statements: headlines,
-        more_timelines: Summary::more_timelines(of_devices.len(), "devices"),
+        more_timelines: Summary::more_timelines(device_operations.len(), "devices"),
         timelines: timelines.take(Summary::MOST_TIMELINES).collect(),
         program: dram.into_iter().collect(),
         coverage: coverage(ops),
-        architecture: Some(format!("{} ({of_chip})", chip.name)),
+        architecture: Some(format!("{} ({chip_limits})", chip.name)),
         ..Summary::default()
     }
 }

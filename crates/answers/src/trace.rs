@@ -29,7 +29,7 @@ use tree_perf::{
 use crate::captures::{graft, unopened_graphs};
 use crate::diff::{diff_in_words, doubts, sheets_in_report};
 use crate::error::Error;
-use crate::host_alone::{host_alone, how_to_record_devices, no_gpu_events};
+use crate::host_alone::{device_recording_advice, host_alone, no_gpu_events};
 use crate::notice::{NoPythonFrames, Notice};
 use crate::numbers::grouped;
 use crate::parts::SheetNames;
@@ -112,7 +112,7 @@ impl TraceReporter {
     }
 
     /// The analysis of the trace that this one is held against, under the same options.
-    fn analysis_of_other(
+    fn other_analysis(
         &self,
         other: &mut OtherTrace,
         reading: &ReadOptions<'_>,
@@ -125,13 +125,15 @@ impl TraceReporter {
             let cut = window.cut(tree).map_err(|error| Error::Window { path: path.clone(), error })?;
             tree = TraceTree::build(cut.0, &options);
         }
-        let mut of_file: Vec<Notice> = tree.trace().warnings().iter().cloned().map(Notice::Reading).collect();
-        of_file.extend(tree.warnings().iter().cloned().map(Notice::Tree));
+        let mut file_notices: Vec<Notice> =
+            tree.trace().warnings().iter().cloned().map(Notice::Reading).collect();
+        file_notices.extend(tree.warnings().iter().cloned().map(Notice::Tree));
         if let Some(captures) = &mut other.captures {
-            of_file.extend(graft(&mut tree, captures, reading));
+            file_notices.extend(graft(&mut tree, captures, reading));
         }
-        let of_file = of_file.into_iter();
-        notices.extend(of_file.map(|notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) }));
+        let file_notices = file_notices.into_iter();
+        notices
+            .extend(file_notices.map(|notice| Notice::File { path: path.clone(), notice: Box::new(notice) }));
         Ok(Analysis::from_tree(tree, self.analysis.clone()))
     }
 
@@ -203,7 +205,7 @@ impl TraceReporter {
             .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
         let diagnosis = diagnosis.filter(|_| !nsys.nsys_names);
         let other = self.other.take().map(|mut other| {
-            let analysis = self.analysis_of_other(&mut other, &run.reading, &mut notices)?;
+            let analysis = self.other_analysis(&mut other, &run.reading, &mut notices)?;
             Ok::<_, Error>((other.path, analysis))
         });
         let other = other.transpose()?;
@@ -222,9 +224,9 @@ impl TraceReporter {
             return Err(no_gpu_events(path, analysis.trace()));
         }
         let mut compared = None;
-        if let Some((of_other, other)) = &other {
+        if let Some((other_path, other)) = &other {
             let layout = self.sheet_names.layout(analysis.options().conventions.layout);
-            let names = names_of_runs(&[], &[path.to_path_buf(), of_other.clone()])?;
+            let names = names_of_runs(&[], &[path.to_path_buf(), other_path.clone()])?;
             let mut found = Compared::new(&analysis, other, [&names[0], &names[1]], layout, &mut notices)?;
             analysis.compare_with(mem::take(&mut found.work));
             compared = Some(found);
@@ -242,14 +244,14 @@ impl TraceReporter {
         if let Some(part) = hta.as_ref().and_then(Hta::without_sequences) {
             notices.push(Notice::Analysis(tree_perf::Notice::NoSequences { part: part.to_owned() }));
         }
-        let (of_comparison, compared) =
+        let (comparison_tables, compared) =
             compared.map_or_else(Default::default, |found| (found.tables, found.statements));
         let examined = Examined {
             path,
             analysis: &analysis,
             phases: phases.as_ref(),
             diagnosis: diagnosis.as_ref(),
-            of_comparison,
+            comparison_tables,
             nsys,
             hta: hta.as_ref(),
             names: self.sheet_names,
@@ -376,7 +378,7 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
         notices.push(Notice::LesserReport { kind });
     }
     if analysis.is_host_only() {
-        notices.push(Notice::NoDeviceEvents { advice: how_to_record_devices(trace) });
+        notices.push(Notice::NoDeviceEvents { advice: device_recording_advice(trace) });
     }
     if analysis.is_gpu_only() && !options.kernel_summary {
         notices.push(Notice::NoOperators);
@@ -384,8 +386,8 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
     notices.extend(trace.warnings().iter().cloned().map(Notice::Reading));
     // Said above with its time.
     let is_said = |warning: &&TreeWarning| matches!(warning, TreeWarning::UnlinkedDeviceEvents { .. });
-    let of_tree = analysis.tree().warnings().iter().filter(|warning| !is_said(warning));
-    notices.extend(of_tree.cloned().map(Notice::Tree));
+    let tree_warnings = analysis.tree().warnings().iter().filter(|warning| !is_said(warning));
+    notices.extend(tree_warnings.cloned().map(Notice::Tree));
     notices.extend(analysis.notices().into_iter().map(Notice::Analysis));
     notices.extend(phases.into_iter().flat_map(PhaseAnalysis::notices).map(Notice::Phases));
     // Tables have a row of what counts without a launch.
@@ -394,21 +396,21 @@ fn notices_of(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>) -> Vec<No
 }
 
 fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: String) -> Summary {
-    let of_host = analysis.is_host_only().then(|| host_alone(analysis));
+    let host_statement = analysis.is_host_only().then(|| host_alone(analysis));
     let timeline =
         |name, timeline| Timeline::new(name, timeline, |time| analysis.trace().to_microseconds(time));
     // One timeline of several devices would hide that some of them are idle.
-    let of_devices = analysis.timelines_of_devices();
-    let timelines: Vec<Timeline> = match of_devices.len() {
+    let device_timelines = analysis.timelines_of_devices();
+    let timelines: Vec<Timeline> = match device_timelines.len() {
         0 | 1 => analysis.timeline().map(|all| timeline(device(analysis), all)).into_iter().collect(),
         _ => {
-            let shown = of_devices.iter().take(Summary::MOST_TIMELINES);
+            let shown = device_timelines.iter().take(Summary::MOST_TIMELINES);
             let facts = analysis.trace().facts();
-            let of_device = |of: &DeviceTimeline| Timeline {
-                window: TimelineWindow::of_device(of.shares_window),
+            let shown_timeline = |of: &DeviceTimeline| Timeline {
+                window: TimelineWindow::for_device(of.shares_window),
                 ..timeline(facts.name_of_device(of.device), of.breakdown)
             };
-            shown.map(of_device).collect()
+            shown.map(shown_timeline).collect()
         }
     };
     let finding = analysis.finding();
@@ -423,12 +425,12 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
             .map(|finding| finding.to_string())
             .into_iter()
             .chain(finding.as_ref().and_then(TraceFinding::unclassified_beside))
-            .chain(of_host)
+            .chain(host_statement)
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .chain(memory_in_words(analysis))
             .collect(),
         timelines,
-        more_timelines: Summary::more_timelines(of_devices.len(), names::GPU_TIMELINE_PER_DEVICE),
+        more_timelines: Summary::more_timelines(device_timelines.len(), names::GPU_TIMELINE_PER_DEVICE),
         program: steps_in_words(analysis).into_iter().chain(phases.and_then(phase_shares)).collect(),
         check: (analysis.options().layout == ReportLayout::Inference)
             .then(|| analysis.sanity_check())
@@ -469,7 +471,7 @@ fn memory_in_words(analysis: &Analysis) -> Vec<String> {
 fn head(trace: &Trace, title: String) -> Vec<String> {
     let facts = trace.facts();
     let mut head = vec![title];
-    head.extend(devices_that_worked(trace));
+    head.extend(active_devices(trace));
     if let Some(distributed) = &facts.distributed
         && let (Some(rank), Some(size)) = (distributed.rank, distributed.world_size)
         && size > 1
@@ -481,7 +483,7 @@ fn head(trace: &Trace, title: String) -> Vec<String> {
 }
 
 /// The devices of the machine by name, and how many of them worked where that is not all: `1 of 8 × NVIDIA H100`.
-fn devices_that_worked(trace: &Trace) -> Option<String> {
+fn active_devices(trace: &Trace) -> Option<String> {
     let named = |device: &&DeviceProperties| device.name.as_deref().is_some_and(|name| !name.is_empty());
     let all: Vec<&DeviceProperties> = trace.facts().devices.iter().filter(named).collect();
     let events = trace.events();

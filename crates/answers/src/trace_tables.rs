@@ -30,7 +30,7 @@ pub(crate) struct Examined<'a> {
     pub(crate) phases: Option<&'a PhaseAnalysis<'a>>,
     pub(crate) diagnosis: Option<&'a Diagnosis>,
     /// Sheets of this trace and another one.
-    pub(crate) of_comparison: Vec<Table>,
+    pub(crate) comparison_tables: Vec<Table>,
     pub(crate) nsys: &'a NsysOptions,
     pub(crate) hta: Option<&'a Hta<'a>>,
     pub(crate) names: SheetNames,
@@ -52,10 +52,10 @@ impl Examined<'_> {
         let summary = LazyLock::new(&summary);
         let advice = LazyLock::new(|| {
             let advised = tells_all && !analysis.is_host_only();
-            advised.then(|| advice::of_trace(analysis, diagnosis, None, &Limits::default()))
+            advised.then(|| advice::trace_advice(analysis, diagnosis, None, &Limits::default()))
         });
         let is_nsys = analysis.trace().facts().recorder.kind == Some(RecordingKind::Nsys);
-        let of_nsys = is_nsys.then(|| NsysAnalysis::new(analysis.tree(), self.nsys.clone()));
+        let nsys_analysis = is_nsys.then(|| NsysAnalysis::new(analysis.tree(), self.nsys.clone()));
         let names_of_nsys = is_nsys && self.nsys.nsys_names;
 
         let mut parts = Parts::default();
@@ -72,14 +72,14 @@ impl Examined<'_> {
             Some(advice) if !names_of_nsys => Ok(advice::tables_of(advice, layout)?),
             _ => Ok(Vec::new()),
         });
-        if let Some(nsys) = &of_nsys {
+        if let Some(nsys) = &nsys_analysis {
             let (sheets, layout) = match names_of_nsys {
                 true => (nsys_stats_sheets(), Layout::Listed),
                 false => (nsys_sheets(), layout),
             };
             parts.add_sheets(Place::Recorder, nsys, sheets, (SheetNames::Documented, layout));
         }
-        parts.add(Place::Comparison, || Ok(self.of_comparison.clone()));
+        parts.add(Place::Comparison, || Ok(self.comparison_tables.clone()));
         parts.know(sheets_in_report::<&TraceTree>().into_iter().map(|sheet| sheet.name.into_owned()));
         parts.add_sheets(
             Place::Extension,
@@ -96,9 +96,9 @@ impl Examined<'_> {
             false => Ok(()),
         })?;
         let taken = all.iter().map(Table::name).chain(known.iter().map(String::as_str));
-        let of_extension = analysis.extension_tables(taken)?;
-        known.extend(of_extension.iter().map(|table| table.name().to_owned()));
-        all.extend(of_extension);
+        let extension_tables = analysis.extension_tables(taken)?;
+        known.extend(extension_tables.iter().map(|table| table.name().to_owned()));
+        all.extend(extension_tables);
         let mut left_out = Vec::new();
         if let Some(diagnosis) = diagnosis {
             if !is_nsys {
@@ -112,7 +112,7 @@ impl Examined<'_> {
         let advice = LazyLock::force(&advice).clone();
         let findings = advice::first_of(advice.as_ref());
         let mut summary = Summary { left_out, findings, ..LazyLock::force(&summary).clone() };
-        if let Some(nsys) = &of_nsys {
+        if let Some(nsys) = &nsys_analysis {
             let gap = analysis.gap_finding().map(|finding| finding.to_string());
             let longest =
                 analysis.longest_iteration().filter(|longest| stands_out(analysis, longest.wall_us));
@@ -121,7 +121,7 @@ impl Examined<'_> {
             // The doctor tells of lost graph replays, too.
             let is_told = |finding: &NsysFinding| {
                 matches!(finding, NsysFinding::LostGraphs { .. })
-                    && diagnosis.is_some_and(Diagnosis::tells_of_lost_replays)
+                    && diagnosis.is_some_and(Diagnosis::reports_lost_replays)
             };
             let findings = nsys_findings(nsys).into_iter().filter(|finding| !is_told(finding));
             summary.statements.extend(findings.map(|finding| finding.to_string()));

@@ -168,10 +168,10 @@ impl Report {
             return Err(WhyError::Unknown { target: String::new(), near: Vec::new() });
         }
         let mut why = match &self.analysis {
-            Analysed::Trace(analysis, _) => of_trace(analysis, target, top),
+            Analysed::Trace(analysis, _) => why_in_trace(analysis, target, top),
             _ => None,
         }
-        .unwrap_or_else(|| Why::of_row(target));
+        .unwrap_or_else(|| Why::for_row(target));
         why.rows = rows_named(self.tables.tables(), &why.target)?;
         if why.cost.is_none()
             && why.rows.is_empty()
@@ -201,7 +201,7 @@ impl Report {
 }
 
 impl Why {
-    fn of_row(target: &str) -> Self {
+    fn for_row(target: &str) -> Self {
         Why {
             target: target.to_owned(),
             kind: TargetKind::Row,
@@ -253,24 +253,24 @@ fn rows_named(tables: &[Table], name: &str) -> Result<Vec<Table>, TableError> {
 }
 
 /// Of a trace; `None` where nothing in it has the name.
-fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
+fn why_in_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
     let (tree, trace) = (analysis.tree(), analysis.trace());
     let events = trace.events();
     let named = events_named(analysis, target);
     let &first = named.first()?;
-    let is_of_device = events.category(first).is_device();
+    let is_device_event = events.category(first).is_device();
     let (kind, name) = match () {
-        () if is_of_device => (TargetKind::Kernel, trace.name(first)),
+        () if is_device_event => (TargetKind::Kernel, trace.name(first)),
         () if tree.is_module(first) => (TargetKind::Module, bare_module(trace.name(first))),
         () => (TargetKind::Operator, trace.name(first)),
     };
-    let calls = if is_of_device { named } else { outermost(analysis, named) };
-    let works: Vec<Vec<EventId>> = match is_of_device {
+    let calls = if is_device_event { named } else { outermost(analysis, named) };
+    let works: Vec<Vec<EventId>> = match is_device_event {
         true => calls.iter().map(|&call| vec![call]).collect(),
         false => calls.iter().map(|&call| tree.device_events(call).to_vec()).collect(),
     };
     let work: Vec<EventId> = works.concat();
-    let mut why = Why { kind, unknown: Vec::new(), ..Why::of_row(name) };
+    let mut why = Why { kind, unknown: Vec::new(), ..Why::for_row(name) };
     why.cost = Some(cost(analysis, &works));
 
     let time = |of: &[EventId]| of.iter().map(|&event| events.duration(event)).sum::<i64>();
@@ -279,9 +279,10 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
     let mut call_sites = Parts::default();
     for (&call, work) in calls.iter().zip(&works) {
         let time = time(work);
-        let head = if is_of_device { tree.operator(call).or_else(|| tree.launch(call)) } else { Some(call) };
+        let head =
+            if is_device_event { tree.operator(call).or_else(|| tree.launch(call)) } else { Some(call) };
         let Some(head) = head else { continue };
-        if is_of_device {
+        if is_device_event {
             launchers.add(trace.name(head), time);
         }
         if let Some(module) = tree.parent_module(head) {
@@ -292,13 +293,13 @@ fn of_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
         }
     }
     let mut kernels = Parts::default();
-    if !is_of_device {
+    if !is_device_event {
         work.iter().for_each(|&event| kernels.add(trace.name(event), events.duration(event)));
     }
-    let of_target: HashSet<EventId> = work.iter().copied().collect();
+    let target_events: HashSet<EventId> = work.iter().copied().collect();
     let mut waits = Parts::default();
     for stretch in
-        analysis.idle_stretches(|_| true).0.iter().filter(|stretch| of_target.contains(&stretch.event))
+        analysis.idle_stretches(|_| true).0.iter().filter(|stretch| target_events.contains(&stretch.event))
     {
         let cause = stretch.cause;
         let name = match cause.reason() {
@@ -352,7 +353,7 @@ fn roofline(analysis: &Analysis, operators: &[&str], top: usize) -> Vec<Roofline
 fn events_named(analysis: &Analysis, target: &str) -> Vec<EventId> {
     let (tree, trace) = (analysis.tree(), analysis.trace());
     let by_name = |name: &str| tree.find_by_name(name).to_vec();
-    let of_number = || trace.events().find_uid(target.parse().ok()?);
+    let event_numbered = || trace.events().find_uid(target.parse().ok()?);
     let found = by_name(target);
     if !found.is_empty() {
         return found;
@@ -364,7 +365,7 @@ fn events_named(analysis: &Analysis, target: &str) -> Vec<EventId> {
     }
     let unlinked: Vec<EventId> =
         analysis.device_events().filter(|&event| trace.name(event) == target).collect();
-    if unlinked.is_empty() { of_number().into_iter().collect() } else { unlinked }
+    if unlinked.is_empty() { event_numbered().into_iter().collect() } else { unlinked }
 }
 
 /// The operators, kernels and modules whose names contain a text, those with most device time first.
@@ -388,8 +389,8 @@ fn names_containing(analysis: &Analysis, text: &str) -> Vec<Part> {
 /// The names most like a text.
 fn near(analysis: &Analysis, text: &str) -> Vec<String> {
     let trace = analysis.trace();
-    let of_tree = analysis.tree().node_names().map(|name| trace.text(name));
-    did_you_mean(text, of_tree.chain(analysis.device_events().map(|event| trace.name(event))))
+    let node_names = analysis.tree().node_names().map(|name| trace.text(name));
+    did_you_mean(text, node_names.chain(analysis.device_events().map(|event| trace.name(event))))
 }
 
 /// What to look for instead of a name that nothing has.
@@ -488,7 +489,7 @@ impl Parts {
     /// The largest of them.
     fn largest(self, top: usize, us: impl Fn(i64) -> f64) -> Vec<Part> {
         let mut parts: Vec<_> = self.0.into_iter().collect();
-        parts.sort_few_by(|(a, of_a), (b, of_b)| of_b.1.cmp(&of_a.1).then_with(|| a.cmp(b)));
+        parts.sort_few_by(|(a, sum_a), (b, sum_b)| sum_b.1.cmp(&sum_a.1).then_with(|| a.cmp(b)));
         parts.truncate(top);
         parts.into_iter().map(|(name, (count, time))| Part { name, count, time_us: us(time) }).collect()
     }

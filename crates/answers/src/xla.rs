@@ -74,7 +74,7 @@ impl XlaReporter {
         let Some(window) = &self.window else {
             return Ok(Read { analysis: JaxAnalysis::new(profile, options), events, window: None });
         };
-        let (analysis, selected) = JaxAnalysis::of_window(profile, options, window)
+        let (analysis, selected) = JaxAnalysis::from_window(profile, options, window)
             .map_err(|error| Error::Window { path: path.to_path_buf(), error })?;
         Ok(Read { analysis, events, window: Some(window_in_words(&selected)) })
     }
@@ -88,7 +88,7 @@ impl XlaReporter {
         run.begin(Stage::Sheets);
         let title = title(path);
         let advice = match (self.sheet_names, self.analysis.conventions.scope) {
-            (SheetNames::Documented, Scope::Full) => advice::of_profile(&analysis, &Limits::default()),
+            (SheetNames::Documented, Scope::Full) => advice::profile_advice(&analysis, &Limits::default()),
             _ => None,
         };
         let (mut made, mut known) = tables(&analysis, jax_sheets(), self.layout())?;
@@ -141,11 +141,11 @@ impl XlaReporter {
         run.begin(Stage::Sheets);
         let title = format!("collectives of {} and {} more", title(first), paths.len() - 1);
         let tables = titled(&title, tables(&collectives, collective_sheets(), layout)?, run)?;
-        let of_host = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
-            let of_file = |notice| Notice::OfFile { path: path.clone(), notice: Box::new(notice) };
-            notices(analysis).into_iter().map(of_file).collect::<Vec<_>>()
+        let host_notices = |(path, analysis): (&PathBuf, &JaxAnalysis)| {
+            let file_notice = |notice| Notice::File { path: path.clone(), notice: Box::new(notice) };
+            notices(analysis).into_iter().map(file_notice).collect::<Vec<_>>()
         };
-        let mut notices = paths.iter().zip(&hosts).flat_map(of_host).collect();
+        let mut notices = paths.iter().zip(&hosts).flat_map(host_notices).collect();
         let pictures = pictures(run, &mut notices, |_| Ok(Err(NothingToDraw::OtherReports)))?;
         let summary = Summary {
             head: vec![
@@ -179,11 +179,11 @@ pub(crate) fn trust<'h>(hosts: &'h [JaxAnalysis]) -> Trust {
         hosts.iter().map(device_events).fold(0, usize::saturating_add),
         Losses::of(hosts.iter().flat_map(|host| host.trace().warnings())),
     );
-    let of_host = |host: &'h JaxAnalysis| {
+    let work_times = |host: &'h JaxAnalysis| {
         let events = host.trace().events();
         host.device_events().iter().map(|work| (events.duration(work.event), work.launch.is_some()))
     };
-    let work = || hosts.iter().flat_map(of_host);
+    let work = || hosts.iter().flat_map(work_times);
     // Calls of the host may not have been traced at all.
     let linked = work().any(|(_, is_linked)| is_linked).then(|| linked_percent(work())).flatten();
     let steps = match hosts {
@@ -196,19 +196,19 @@ pub(crate) fn trust<'h>(hosts: &'h [JaxAnalysis]) -> Trust {
 /// Kernels, copies and fills of GPUs, and operations of TPUs.
 fn device_events(host: &JaxAnalysis) -> usize {
     let cores = host.tpu().into_iter().flat_map(|tpu| &tpu.profile.cores);
-    let of_core = |core: &TpuCore| {
+    let core_events = |core: &TpuCore| {
         let summed_up = core.aggregated.iter().map(|sum| sum.occurrences as usize);
         summed_up.fold(core.executions.len(), usize::saturating_add)
     };
-    cores.map(of_core).fold(host.device_events().len(), usize::saturating_add)
+    cores.map(core_events).fold(host.device_events().len(), usize::saturating_add)
 }
 
 /// What reading and the analysis got over.
 fn notices(analysis: &JaxAnalysis) -> Vec<Notice> {
-    let of_reading = analysis.trace().warnings().iter().cloned().map(Notice::Reading);
-    let of_analysis = analysis.notices().into_iter().map(Notice::Xla);
-    let of_tpus = analysis.tpu().map(TpuNotice::all).into_iter().flatten().map(Notice::Tpu);
-    of_reading.chain(of_analysis).chain(of_tpus).collect()
+    let reading_notices = analysis.trace().warnings().iter().cloned().map(Notice::Reading);
+    let analysis_notices = analysis.notices().into_iter().map(Notice::Xla);
+    let tpu_notices = analysis.tpu().map(TpuNotice::all).into_iter().flatten().map(Notice::Tpu);
+    reading_notices.chain(analysis_notices).chain(tpu_notices).collect()
 }
 
 /// The first GPU's name, if the profile says it.
@@ -229,15 +229,15 @@ fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
     }
     head.push(counted(analysis.profile().programs.len(), "program", "programs"));
     head.push(counted(events, "event", "events"));
-    let of_gpus = jax_finding(analysis);
-    let of_gpus =
-        of_gpus.iter().flat_map(|finding| [Some(finding.to_string()), finding.unclassified_beside()]);
-    let of_tpus = analysis.tpu().and_then(tpu_finding).map(|finding| finding.to_string());
+    let gpu_findings = jax_finding(analysis);
+    let gpu_findings =
+        gpu_findings.iter().flat_map(|finding| [Some(finding.to_string()), finding.unclassified_beside()]);
+    let tpu_finding_text = analysis.tpu().and_then(tpu_finding).map(|finding| finding.to_string());
     let shown = gpus.iter().take(Summary::MOST_TIMELINES);
     Summary {
         head,
-        headlines: of_gpus.clone().chain([of_tpus.clone()]).flatten().count(),
-        statements: of_gpus.flatten().chain(of_tpus).collect(),
+        headlines: gpu_findings.clone().chain([tpu_finding_text.clone()]).flatten().count(),
+        statements: gpu_findings.flatten().chain(tpu_finding_text).collect(),
         timelines: shown
             .map(|gpu| {
                 let plane = analysis.profile().planes.get(gpu.plane).map_or("", |plane| plane.name.as_str());
@@ -256,8 +256,8 @@ fn summary(analysis: &JaxAnalysis, events: usize, title: String) -> Summary {
 /// How often the host ran a program, where the steps are its runs.
 fn calls_of_host(analysis: &JaxAnalysis, program: &str) -> Option<usize> {
     let (level, _) = Iterated::iterations(analysis)?.steps()?;
-    let is_of_program = level.kind == LevelKind::ProgramRun && level.name == program;
-    is_of_program.then_some(level.iterations.len())
+    let is_program_run = level.kind == LevelKind::ProgramRun && level.name == program;
+    is_program_run.then_some(level.iterations.len())
 }
 
 /// How often the program with the most time ran, and how long it takes.

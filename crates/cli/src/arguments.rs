@@ -412,12 +412,12 @@ impl Given {
         (command, matches)
     }
 
-    /// What is asked, for the answer as JSON, with the options that have a default. `is_of_answer` leaves out options by
+    /// What is asked, for the answer as JSON, with the options that have a default. `is_relevant` leaves out options by
     /// their id that mean nothing to it.
-    pub(crate) fn asked(&self, is_of_answer: impl Fn(&str) -> bool) -> Asked {
+    pub(crate) fn asked(&self, is_relevant: impl Fn(&str) -> bool) -> Asked {
         let has_effect = |id: &str| !NEEDS.iter().any(|(option, needed)| *option == id && !self.has(needed));
         let is_wanted = |id: &str, source| match source {
-            ValueSource::DefaultValue => is_of_answer(id) && has_effect(id),
+            ValueSource::DefaultValue => is_relevant(id) && has_effect(id),
             _ => true,
         };
         let mut options = self.options(is_wanted, self.answer_output().files.details());
@@ -518,10 +518,10 @@ fn completed(command: clap::Command, architectures: &[&'static str], sheets: &[S
 
 /// The command with those of two words below the command that is their first word, as a shell sees them.
 fn nested(command: &clap::Command) -> clap::Command {
-    let (of_two, of_one): (Vec<_>, Vec<_>) =
+    let (two_words, one_word): (Vec<_>, Vec<_>) =
         command.get_subcommands().cloned().partition(|subcommand| subcommand.get_name().contains(' '));
-    let whole = clap::Command::new("tracelens").args(command.get_arguments()).subcommands(of_one);
-    of_two.into_iter().fold(whole, |whole, subcommand| {
+    let whole = clap::Command::new("tracelens").args(command.get_arguments()).subcommands(one_word);
+    two_words.into_iter().fold(whole, |whole, subcommand| {
         let name = subcommand.get_name().to_owned();
         let (first, second) = name.split_once(' ').unwrap_or_default();
         whole
@@ -532,12 +532,12 @@ fn nested(command: &clap::Command) -> clap::Command {
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
 pub(crate) fn command() -> clap::Command {
     // Reports of recordings alone write a workbook unless something else is asked for.
-    let only_what_is_asked = |command: clap::Command| {
+    let with_optional_workbook = |command: clap::Command| {
         command.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook to this file"))
     };
     // Windows are by signposts.
     let metal = |metal: clap::Command| {
-        let metal = only_what_is_asked(metal);
+        let metal = with_optional_workbook(metal);
         WindowOptions::NAMES.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
     };
     let report = recorders::with_all_options;
@@ -555,10 +555,10 @@ pub(crate) fn command() -> clap::Command {
         with_two_words(whole)
             .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{grouped}Options:\n{{options}}{{after-help}}"))
             .mut_subcommand("metal", metal)
-            .mut_subcommand("ranks", only_what_is_asked)
-            .mut_subcommand("critical-path", only_what_is_asked)
-            .mut_subcommand("compare", only_what_is_asked)
-            .mut_subcommand("diff", only_what_is_asked)
+            .mut_subcommand("ranks", with_optional_workbook)
+            .mut_subcommand("critical-path", with_optional_workbook)
+            .mut_subcommand("compare", with_optional_workbook)
+            .mut_subcommand("diff", with_optional_workbook)
             .mut_subcommand("report", report)
             .mut_subcommands(strict),
     ))
@@ -804,7 +804,7 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), St
     let color = COLOR_CHOICES.iter().find(is_choice).map_or(ColorChoice::Auto, |(_, choice)| *choice);
     let mut command = command().color(color);
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
-    let tool = name.and_then(ReferenceTool::of_name);
+    let tool = name.and_then(ReferenceTool::from_name);
     let as_reference_tool = tool.is_some();
     if let Some(tool) = tool {
         arguments.insert(1, tool.subcommand.into());

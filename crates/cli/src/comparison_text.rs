@@ -187,9 +187,9 @@ fn write_rows(
         TextColumn::right("%", |row: &Row| changed(row.delta_percent(), 1.0, 1)),
     ];
     if whole > 0.0 {
-        let of_whole =
+        let share_column =
             TextColumn::right("% of total", move |row: &Row| changed(Some(row.delta_us()), 100.0 / whole, 1));
-        columns.push(of_whole.droppable(2));
+        columns.push(share_column.droppable(2));
     }
     out.push('\n');
     out.push_str(&table(&columns, rows[..shown].iter().copied(), style));

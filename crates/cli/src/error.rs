@@ -223,7 +223,7 @@ impl Diagnostic for Unanswered {
     }
 
     fn help(&self) -> Option<Box<dyn Display + '_>> {
-        with_option(&self.0, option_that_helps(&self.0))
+        with_option(&self.0, remedy_option(&self.0))
     }
 
     fn diagnostic_source(&self) -> Option<&dyn Diagnostic> {
@@ -243,7 +243,7 @@ fn meant(name: &str, known: &str) -> String {
 }
 
 /// The command or option that helps, which libraries do not know.
-fn option_that_helps(error: &answers::Error) -> Option<Cow<'static, str>> {
+fn remedy_option(error: &answers::Error) -> Option<Cow<'static, str>> {
     if let answers::Error::UnknownArchitecture { name, known } = error {
         let meant = nearest(name, known.split(", ")).map(|meant| format!("did you mean {meant}?"));
         return Some(meant.map_or("--gpu_arch_json_path reads any other from a file".into(), Cow::Owned));

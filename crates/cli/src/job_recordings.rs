@@ -86,11 +86,11 @@ fn by_rank(files: &[PathBuf], ranks: u32, pattern: Option<&RankPattern>) -> Resu
     let usual =
         || RankPattern::USUAL.parse::<RankPattern>().map_err(|error| Failure::Arguments(error.to_string()));
     let pattern = pattern.cloned().map_or_else(usual, Ok)?;
-    let of_rank = |rank: u32| {
-        let mut of_it = files.iter().filter(|path| pattern.rank(path) == Some(rank));
-        of_it.next().cloned().ok_or(rank)
+    let rank_file = |rank: u32| {
+        let mut rank_files = files.iter().filter(|path| pattern.rank(path) == Some(rank));
+        rank_files.next().cloned().ok_or(rank)
     };
-    let (found, missing): (Vec<_>, Vec<_>) = (0..ranks).map(of_rank).partition(Result::is_ok);
+    let (found, missing): (Vec<_>, Vec<_>) = (0..ranks).map(rank_file).partition(Result::is_ok);
     let missing: Vec<String> =
         missing.into_iter().filter_map(Result::err).map(|rank| rank.to_string()).collect();
     match missing.is_empty() {

@@ -74,7 +74,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Warning(said.with_help("select communication kernels with --communication-pattern"))
         }
         Notice::NoRooflines { .. } => Say::Caveat(said.with_help(NAME_ARCHITECTURE)),
-        Notice::Analysis(notice) if notice.is_of_extension() => Say::Script(notice.clone()),
+        Notice::Analysis(notice) if notice.is_extension_notice() => Say::Script(notice.clone()),
         Notice::Analysis(tree_perf::Notice::CallsOutsideKernelLists { .. }) => {
             Say::Warning(said.with_help("use --group_by_num_kernels"))
         }
@@ -103,7 +103,7 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Warning(said.with_help("count them as copies with --rebucket_copy_kernels"))
         }
         // Without the options that would help the report of the run, which a comparison does not have.
-        Notice::OfRun { notice: of_run, .. } => match say(of_run, given) {
+        Notice::Run { notice: run_notice, .. } => match say(run_notice, given) {
             Say::Note(_) => Say::Note(said),
             Say::Caveat(_) => Say::Caveat(said),
             _ => Say::Warning(said),
@@ -125,10 +125,10 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             let help = matches!(why, NothingToDraw::NoArchitecture).then_some(NAME_ARCHITECTURE);
             Say::NothingDrawn { option, reason: why.to_string(), help }
         }
-        Notice::Tenstorrent(of_operations) => {
-            let option = metal_option(of_operations);
+        Notice::Tenstorrent(metal_notice) => {
+            let option = metal_option(metal_notice);
             let said = option.map_or_else(|| said.clone(), |option| said.clone().with_help(option));
-            match of_operations {
+            match metal_notice {
                 MetalNotice::Window { .. }
                 | MetalNotice::DevicesKeptApart { .. }
                 | MetalNotice::DevicesMerged { .. } => Say::OnPage(said),

@@ -193,7 +193,7 @@ impl<'a> Request<'a> {
             Some((first, others)) if is_comparison => self.context.about_runs(slice::from_ref(first), others),
             _ => self.context.about(self.files),
         };
-        answer.of_report(report)
+        answer.with_report(report)
     }
 
     /// Everything that is written but by [`Extras`].

@@ -231,15 +231,15 @@ fn excerpts(summary: &Summary, tables: &[Table], lines: usize, detail: Detail, s
     }
     let rows = (lines.saturating_sub(AROUND_TABLES) / 2).clamp(1, 5);
     let mut shown = excerpts.iter().take(2).map(|&excerpt| written(excerpt, rows)).collect::<Vec<_>>();
-    let of_kernels = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
+    let kernel_excerpt = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
     let kernel =
-        of_kernels.map_or_else(|| summary.kernels.first().map(|kernel| kernel.percent), largest_share);
+        kernel_excerpt.map_or_else(|| summary.kernels.first().map(|kernel| kernel.percent), largest_share);
     let operator = excerpts.get(1).and_then(largest_share);
     if operator.is_none_or(|share| share >= SAYS_LITTLE && kernel.is_some_and(|kernel| kernel < share)) {
-        let of_kernels = of_kernels.map_or_else(|| kernels(rows), |&excerpt| written(excerpt, rows));
-        if !of_kernels.is_empty() {
+        let kernel_text = kernel_excerpt.map_or_else(|| kernels(rows), |&excerpt| written(excerpt, rows));
+        if !kernel_text.is_empty() {
             shown.truncate(1);
-            shown.push(of_kernels);
+            shown.push(kernel_text);
         }
     }
     shown
@@ -381,13 +381,13 @@ fn write_cut(out: &mut String, rows: usize, what: &str, style: Style) {
 /// The header and the factor for cells of times in the unit in which the largest of the first rows is read. A column
 /// whose header does not end in its unit stays as it is.
 fn in_readable_unit(header: &str, column: &TableColumn, rows: usize) -> (String, f64) {
-    let as_it_is = || (header.to_owned(), 1.0);
+    let unchanged = || (header.to_owned(), 1.0);
     let unit = match column.kind() {
         ColumnKind::Number(Unit::Milliseconds) => ("ms", 1e3),
         ColumnKind::Number(Unit::Microseconds) => ("µs", 1.0),
-        _ => return as_it_is(),
+        _ => return unchanged(),
     };
-    let Some(what) = header.strip_suffix(unit.0) else { return as_it_is() };
+    let Some(what) = header.strip_suffix(unit.0) else { return unchanged() };
     let largest = (0..rows).filter_map(|row| match column.cell(row) {
         Cell::Number(number) => Some(number.abs() * unit.1),
         _ => None,

@@ -146,7 +146,7 @@ struct Builder<'r, 't> {
     /// By node: its time, event and whether it is the end.
     nodes: Vec<(i64, EventId, bool)>,
     /// By event row: start and end node.
-    of_event: Vec<[u32; 2]>,
+    event_nodes: Vec<[u32; 2]>,
     edges: Vec<Edge<Charge>>,
 }
 
@@ -209,11 +209,11 @@ impl<'r, 't> Builder<'r, 't> {
             .flat_map(|event| [(events.start(event), event, false), (events.end(event), event, true)])
             .collect();
         nodes.sort_unstable();
-        let mut of_event = vec![[NONE; 2]; events.len()];
+        let mut event_nodes = vec![[NONE; 2]; events.len()];
         for (&(_, event, is_end), node) in nodes.iter().zip(0..) {
-            of_event[event.index()][usize::from(is_end)] = node;
+            event_nodes[event.index()][usize::from(is_end)] = node;
         }
-        Builder { recorded, conventions, nodes, of_event, edges: Vec::new() }
+        Builder { recorded, conventions, nodes, event_nodes, edges: Vec::new() }
     }
 
     fn add(&mut self, from: u32, to: u32, kind: DagEdgeKind, event: EventId, weighs: bool) {
@@ -247,7 +247,7 @@ impl<'r, 't> Builder<'r, 't> {
                 last_end = None;
                 continue;
             }
-            let own = self.of_event[event.index()][0];
+            let own = self.event_nodes[event.index()][0];
             for &start in &open {
                 let kind = if start == own { DagEdgeKind::Operator } else { DagEdgeKind::Dependency };
                 self.add(start, node, kind, event, start == own);
@@ -308,10 +308,10 @@ impl<'r, 't> Builder<'r, 't> {
             })
             .collect();
         hosts.sort_unstable();
-        for of_thread in hosts.chunk_by(|a, b| a.0 == b.0) {
+        for thread_events in hosts.chunk_by(|a, b| a.0 == b.0) {
             let mut open: Vec<EventId> = Vec::new();
             let mut ends: Vec<i64> = match self.conventions.closes_innermost {
-                true => of_thread.iter().map(|&(_, _, end, _)| -end).collect(),
+                true => thread_events.iter().map(|&(_, _, end, _)| -end).collect(),
                 false => Vec::new(),
             };
             ends.sort_unstable();
@@ -330,7 +330,7 @@ impl<'r, 't> Builder<'r, 't> {
                     }
                 {
                     open.pop();
-                    let end = this.of_event[event.index()][1];
+                    let end = this.event_nodes[event.index()][1];
                     let blocks = *is_blocking.get(events.name(event));
                     if let Some(from) = *last
                         && !locked.contains(&(from, end))
@@ -347,9 +347,9 @@ impl<'r, 't> Builder<'r, 't> {
                     }
                 }
             };
-            for &(_, time, _, event) in of_thread {
+            for &(_, time, _, event) in thread_events {
                 leave(self, &mut open, time, &mut last, &mut last_top);
-                let start = self.of_event[event.index()][0];
+                let start = self.event_nodes[event.index()][0];
                 match (last, last_top) {
                     (Some(from), _) if !locked.contains(&(from, start)) => {
                         let charged = match self.nodes[from as usize].2 {
@@ -389,7 +389,7 @@ impl<'r, 't> Builder<'r, 't> {
             .filter(|&call| {
                 !matches!(recorded.calls[call].waits_for, WaitsFor::Unrecorded | WaitsFor::Nothing)
             })
-            .filter(|&call| self.of_event[recorded.calls[call].event.index()][1] != NONE)
+            .filter(|&call| self.event_nodes[recorded.calls[call].event.index()][1] != NONE)
             .collect();
         waiting.sort_by_key(|&call| (recorded.calls[call].end, call));
         let mut waiting = waiting.into_iter().peekable();
@@ -398,20 +398,20 @@ impl<'r, 't> Builder<'r, 't> {
             while let Some(call) = waiting.next_if(|&call| recorded.calls[call].end < work.start) {
                 self.add_wait(call, &streams, &last_on_stream);
             }
-            let [start, end] = self.of_event[work.event.index()];
+            let [start, end] = self.event_nodes[work.event.index()];
             if start == NONE {
                 continue;
             }
             self.add(start, end, DagEdgeKind::Operator, work.event, true);
             let in_graph = recorded.graph_predecessors.get(position as usize);
             for &before in in_graph {
-                let from = self.of_event[recorded.works[before as usize].event.index()][1];
+                let from = self.event_nodes[recorded.works[before as usize].event.index()][1];
                 self.add(from, start, DagEdgeKind::GraphDependency, work.event, false);
             }
             let mut last_source: Option<i64> = None;
             for &source in recorded.awaited.get(position as usize) {
                 let source = recorded.works[source as usize];
-                let from = self.of_event[source.event.index()][1];
+                let from = self.event_nodes[source.event.index()][1];
                 if source.end <= work.start {
                     self.add(from, start, DagEdgeKind::Synchronization, work.event, false);
                     last_source = last_source.max(Some(source.end));
@@ -426,14 +426,14 @@ impl<'r, 't> Builder<'r, 't> {
                 && is_early(before.map(|before| before.end))
                 && is_early(last_source)
             {
-                let from = self.of_event[call.event.index()][0];
+                let from = self.event_nodes[call.event.index()][0];
                 self.add(from, start, DagEdgeKind::LaunchDelay, work.event, true);
             } else if let Some(before) = before
                 && in_graph.is_empty()
                 && (self.conventions.links_any_gap || (0..most_gap).contains(&(work.start - before.end)))
                 && last_source.is_none_or(|source| source < before.end)
             {
-                let from = self.of_event[before.event.index()][1];
+                let from = self.event_nodes[before.event.index()][1];
                 self.add(from, start, DagEdgeKind::KernelKernelDelay, before.event, true);
             }
         }
@@ -446,13 +446,13 @@ impl<'r, 't> Builder<'r, 't> {
     fn add_wait(&mut self, call: usize, streams: &[u32], last_on_stream: &[u32]) {
         let recorded = self.recorded;
         let call = recorded.calls[call];
-        let end = self.of_event[call.event.index()][1];
+        let end = self.event_nodes[call.event.index()][1];
         let any_device = self.conventions.merges_devices;
         let mut link = |work: u32| {
             if let Some(work) = some(work).map(|work| recorded.works[work])
                 && work.end <= call.end
             {
-                let from = self.of_event[work.event.index()][1];
+                let from = self.event_nodes[work.event.index()][1];
                 self.add(from, end, DagEdgeKind::Synchronization, call.event, false);
             }
         };
@@ -492,9 +492,9 @@ impl<'r, 't> Builder<'r, 't> {
         points.sort_unstable();
         let (mut alone_at_launch, mut alone) =
             (vec![false; recorded.works.len()], vec![false; recorded.works.len()]);
-        for of_stream in points.chunk_by(|a, b| a.0 == b.0) {
+        for stream_points in points.chunk_by(|a, b| a.0 == b.0) {
             let mut length = 0i64;
-            for &(_, _, is_start, work) in of_stream {
+            for &(_, _, is_start, work) in stream_points {
                 length += if is_start { -1 } else { 1 };
                 match (some(work), is_start) {
                     (None, _) => {}

@@ -56,7 +56,7 @@ impl<'t> GraphReplays<'t> {
         let mut replays: Vec<GraphReplay> = Vec::new();
         // Nodes with the position of their replay.
         let mut nodes: Vec<(EventId, u32)> = Vec::new();
-        let mut of_correlation: HashMap<i64, u32> = HashMap::new();
+        let mut replay_by_correlation: HashMap<i64, u32> = HashMap::new();
         for event in events.ids().filter(|&event| events.category(event).is_device()) {
             let Some(launch) = tree.launch(event) else { continue };
             if !*launches_graph.get(events.name(launch)) {
@@ -73,14 +73,16 @@ impl<'t> GraphReplays<'t> {
             found.graph = found.graph.or(events.graph(event));
             nodes.push((event, replay));
             if let Some(correlation) = events.correlation(event) {
-                of_correlation.insert(correlation, replay);
+                replay_by_correlation.insert(correlation, replay);
             }
         }
         if trace.flows().iter().any(|flow| flow.kind == FlowKind::GraphDependency) {
             let is_node = graph_dependencies::node_categories(trace);
             let others = events.ids().filter(|&event| is_node(events.category(event)));
             nodes.extend(
-                others.filter_map(|event| Some((event, *of_correlation.get(&events.correlation(event)?)?))),
+                others.filter_map(|event| {
+                    Some((event, *replay_by_correlation.get(&events.correlation(event)?)?))
+                }),
             );
             add_dependencies(trace, &mut nodes, &mut replays);
         }
@@ -103,10 +105,10 @@ fn add_dependencies(trace: &Trace, nodes: &mut [(EventId, u32)], replays: &mut [
     nodes.sort_by_key(|&(event, _)| (events.start(event), events.end(event), event));
     // What is odd about the arrows, the critical path tells.
     let found = graph_dependencies::resolve(trace, nodes.iter().map(|node| node.0), &mut Faults::default());
-    let is_of_one =
+    let is_within_replay =
         |edge: &Dependency| edge.from < edge.to && nodes[edge.from as usize].1 == nodes[edge.to as usize].1;
     let mut edges: Vec<(u32, u32)> =
-        found.iter().filter(|edge| is_of_one(edge)).map(|edge| (edge.to, edge.from)).collect();
+        found.iter().filter(|edge| is_within_replay(edge)).map(|edge| (edge.to, edge.from)).collect();
     edges.sort_unstable();
     edges.dedup();
     for replay in &mut *replays {

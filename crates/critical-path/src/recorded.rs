@@ -205,7 +205,7 @@ impl<'t> Recorded<'t> {
         let mut faults = Faults::default();
         let is_call_in = |event: EventId| scope.has_start(events.start(event));
 
-        let mut kinds = PerString::new(trace.strings(), HostWait::of_call);
+        let mut kinds = PerString::new(trace.strings(), HostWait::from_call);
         let mut calls: Vec<Call> = Vec::new();
         for event in events.ids().filter(|&event| events.category(event).is_launch_api()) {
             let blocking = *kinds.get(events.name(event));

@@ -76,7 +76,7 @@ pub struct Replay<'r, 't> {
 struct Nodes {
     times: Vec<i64>,
     /// By thread: its moments and their nodes.
-    of_thread: HashMap<u32, Vec<(i64, u32)>>,
+    thread_moments: HashMap<u32, Vec<(i64, u32)>>,
     first_work: u32,
 }
 
@@ -90,8 +90,8 @@ impl Nodes {
     }
 
     /// The node of a moment of a thread at which something starts or ends; else that before it.
-    fn of_moment(&self, thread: u32, time: i64) -> u32 {
-        let moments = self.of_thread.get(&thread).map_or(&[][..], Vec::as_slice);
+    fn node_at(&self, thread: u32, time: i64) -> u32 {
+        let moments = self.thread_moments.get(&thread).map_or(&[][..], Vec::as_slice);
         let before = moments.partition_point(|&(moment, _)| moment <= time);
         before.checked_sub(1).map_or(0, |last| moments[last].1)
     }
@@ -101,7 +101,8 @@ impl<'r, 't> Replay<'r, 't> {
     /// Finds what each moment of a recording waits for.
     #[must_use]
     pub fn new(recorded: &'r Recorded<'t>) -> Self {
-        let mut nodes = Nodes { times: vec![recorded.time.start], of_thread: HashMap::new(), first_work: 0 };
+        let mut nodes =
+            Nodes { times: vec![recorded.time.start], thread_moments: HashMap::new(), first_work: 0 };
         for &thread in &recorded.threads.threads {
             let mut moments: Vec<(i64, u32)> = Vec::new();
             for segment in recorded.threads.of(thread) {
@@ -112,7 +113,7 @@ impl<'r, 't> Replay<'r, 't> {
                     }
                 }
             }
-            nodes.of_thread.insert(thread, moments);
+            nodes.thread_moments.insert(thread, moments);
         }
         nodes.first_work = nodes.times.len() as u32;
         for work in &recorded.works {
@@ -209,7 +210,7 @@ fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Shar
     for &thread in &recorded.threads.threads {
         let mut before: Option<(i64, u32)> = None;
         for segment in recorded.threads.of(thread) {
-            let start = nodes.of_moment(thread, segment.start);
+            let start = nodes.node_at(thread, segment.start);
             let (from_time, from) = before.unwrap_or((recorded.time.start, 0));
             if from != start {
                 let gap = segment.start - from_time;
@@ -219,7 +220,7 @@ fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Shar
                     let last = recorded.threads.before(other, end).checked_sub(1)?;
                     let stretch = stretches.get(&other)?[last];
                     (other != thread && stretch >= from_time && end > from_time && end <= segment.start)
-                        .then(|| (nodes.of_moment(other, end), segment.start - end))
+                        .then(|| (nodes.node_at(other, end), segment.start - end))
                 });
                 match handed {
                     Some((other, lag)) => {
@@ -229,7 +230,7 @@ fn add_threads(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Shar
                     None => push(edges, from, start, gap, Share::Fixed),
                 }
             }
-            let end = nodes.of_moment(thread, segment.end);
+            let end = nodes.node_at(thread, segment.end);
             before = Some((segment.end, end));
             let length = segment.end - segment.start;
             let sources = recorded.sources_of_call(segment.event, segment.end);
@@ -283,18 +284,18 @@ impl Recorded<'_> {
                 launch.is_none_or(|launch| self.calls[launch].start < call.start)
             })
         };
-        let of_streams = |is_meant: &dyn Fn(i64) -> bool| -> Vec<u32> {
+        let stream_work = |is_meant: &dyn Fn(i64) -> bool| -> Vec<u32> {
             let streams = self.streams.iter().enumerate().filter(|(_, stream)| is_meant(stream.device));
             streams.filter_map(|(stream, _)| last_on(stream)).flat_map(whole).filter(has_ended).collect()
         };
         match (call.waits_for, call.blocking) {
-            (WaitsFor::Device(device), _) => of_streams(&|other| other == device),
+            (WaitsFor::Device(device), _) => stream_work(&|other| other == device),
             (WaitsFor::Stream(stream), _) => {
                 last_on(stream as usize).into_iter().flat_map(whole).filter(has_ended).collect()
             }
             (WaitsFor::Work(work), _) => whole(work).into_iter().filter(has_ended).collect(),
             (WaitsFor::Nothing, _) | (WaitsFor::Unrecorded, None) => Vec::new(),
-            (WaitsFor::Unrecorded, Some(HostWait::Device)) => of_streams(&|_| true),
+            (WaitsFor::Unrecorded, Some(HostWait::Device)) => stream_work(&|_| true),
             (WaitsFor::Unrecorded, Some(HostWait::Copy | HostWait::AsyncCopy)) => {
                 let position = self.call_position(call);
                 let own = position.map_or(&[][..], |position| self.launched_by.get(position));
@@ -303,7 +304,7 @@ impl Recorded<'_> {
             // What it waits for is not recorded: that which ended last while it waited.
             (WaitsFor::Unrecorded, Some(_)) => {
                 let found =
-                    of_streams(&|_| true).into_iter().map(|work| (self.works[work as usize].end, work));
+                    stream_work(&|_| true).into_iter().map(|work| (self.works[work as usize].end, work));
                 found.filter(|&(end, _)| end > call.start).max().map(|(_, work)| work).into_iter().collect()
             }
         }
@@ -318,55 +319,55 @@ fn add_works(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Share>
     let mut reasons: Vec<Vec<(Reason, u32, i64)>> = Vec::with_capacity(recorded.works.len());
     let mut last_on_stream = vec![NONE; recorded.streams.len()];
     for (work, position) in recorded.works.iter().zip(0..) {
-        let mut of_work: Vec<(Reason, u32, i64)> = Vec::new();
+        let mut work_reasons: Vec<(Reason, u32, i64)> = Vec::new();
         if let Some(launch) = some(work.launch) {
             let call = recorded.calls[launch];
-            let node = nodes.of_moment(call.thread, call.start);
+            let node = nodes.node_at(call.thread, call.start);
             let is_graph = *is_graph_launch.get(recorded.name(call.event));
-            of_work.push((Reason::Launch { is_graph }, node, nodes.times[node as usize]));
+            work_reasons.push((Reason::Launch { is_graph }, node, nodes.times[node as usize]));
         }
         let in_graph = recorded.graph_predecessors.get(position as usize);
-        of_work.extend(in_graph.iter().map(|&other| {
+        work_reasons.extend(in_graph.iter().map(|&other| {
             let end = recorded.works[other as usize].end;
             (Reason::Graph, nodes.work_end(other), end)
         }));
         let last = &mut last_on_stream[work.stream as usize];
         if *last != NONE && in_graph.is_empty() {
             // Nodes of one replay wait for each other only where that is recorded.
-            let is_of_other_launch = |other: u32| {
+            let is_other_launch = |other: u32| {
                 work.launch == NONE
                     || recorded.works[other as usize].launch != work.launch
                     || recorded.last_of_replay.get(work.launch as usize).is_empty()
             };
-            for &other in recorded.whole_of(last).iter().filter(|&&other| is_of_other_launch(other)) {
+            for &other in recorded.whole_of(last).iter().filter(|&&other| is_other_launch(other)) {
                 let end = recorded.works[other as usize].end;
                 if end - work.start <= long_gap / 10 {
-                    of_work.push((Reason::Stream, nodes.work_end(other), end));
+                    work_reasons.push((Reason::Stream, nodes.work_end(other), end));
                 }
             }
         }
         *last = position;
         let awaited =
             recorded.awaited.get(position as usize).iter().flat_map(|other| recorded.whole_of(other));
-        of_work.extend(awaited.filter(|&&other| recorded.works[other as usize].end <= work.start).map(
+        work_reasons.extend(awaited.filter(|&&other| recorded.works[other as usize].end <= work.start).map(
             |&other| {
                 let end = recorded.works[other as usize].end;
                 (Reason::Awaited, nodes.work_end(other), end)
             },
         ));
-        reasons.push(of_work);
+        reasons.push(work_reasons);
     }
 
     let typical = typical_latencies(recorded, &reasons);
     let mut ends: Vec<(i64, u32)> = recorded.works.iter().zip(0..).map(|(work, at)| (work.end, at)).collect();
     ends.sort_unstable();
-    for ((work, position), mut of_work) in recorded.works.iter().zip(0..).zip(reasons) {
+    for ((work, position), mut work_reasons) in recorded.works.iter().zip(0..).zip(reasons) {
         let start = nodes.work_start(position);
         push(edges, start, nodes.work_end(position), work.end - work.start, Share::Of(work.event));
         let usual = |reason: Reason| typical.get(&reason).copied().unwrap_or(0);
         let unexplained = |&(reason, _, time): &(Reason, u32, i64)| work.start - time - usual(reason);
         // Nothing known explains when it started: the last work of another stream that ended before.
-        if of_work.iter().map(unexplained).min().is_none_or(|least| least > long_gap) {
+        if work_reasons.iter().map(unexplained).min().is_none_or(|least| least > long_gap) {
             let before = ends.partition_point(|&(end, _)| end <= work.start);
             let device = recorded.streams[work.stream as usize].device;
             let other = ends[..before].iter().rev().take(MOST_TRIED).copied().find(|&(_, other)| {
@@ -375,16 +376,16 @@ fn add_works(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Share>
                     && recorded.streams[stream as usize].device == device
                     && other < position
             });
-            let latest = of_work.iter().map(|&(_, _, time)| time).max();
+            let latest = work_reasons.iter().map(|&(_, _, time)| time).max();
             if let Some((end, other)) = other.filter(|&(end, _)| latest.is_none_or(|latest| end > latest)) {
-                of_work.push((Reason::Inferred, nodes.work_end(other), end));
+                work_reasons.push((Reason::Inferred, nodes.work_end(other), end));
             }
         }
-        let Some(decisive) = of_work.iter().map(unexplained).min() else {
+        let Some(decisive) = work_reasons.iter().map(unexplained).min() else {
             push(edges, 0, start, work.start - recorded.time.start, Share::Fixed);
             continue;
         };
-        for reason in &of_work {
+        for reason in &work_reasons {
             let &(kind, node, time) = reason;
             let slack = work.start - time;
             let lag = if unexplained(reason) == decisive { slack } else { slack.min(usual(kind)) };
@@ -398,16 +399,16 @@ fn add_works(recorded: &Recorded<'_>, nodes: &Nodes, edges: &mut Vec<Edge<Share>
 /// the launch may be what work waited for although its stream was busy a little longer.
 fn typical_latencies(recorded: &Recorded<'_>, reasons: &[Vec<(Reason, u32, i64)>]) -> HashMap<Reason, i64> {
     let mut least: HashMap<Reason, i64> = HashMap::new();
-    for (work, of_work) in recorded.works.iter().zip(reasons) {
-        if let Some(&(reason, _, time)) = of_work.iter().max_by_key(|&&(_, _, time)| time) {
+    for (work, work_reasons) in recorded.works.iter().zip(reasons) {
+        if let Some(&(reason, _, time)) = work_reasons.iter().max_by_key(|&&(_, _, time)| time) {
             let latency = (work.start - time).max(0);
             least.entry(reason).and_modify(|known| *known = latency.min(*known)).or_insert(latency);
         }
     }
     let mut latencies: HashMap<Reason, Vec<i64>> = HashMap::new();
-    for (work, of_work) in recorded.works.iter().zip(reasons) {
+    for (work, work_reasons) in recorded.works.iter().zip(reasons) {
         let earliest = |&&(reason, _, time): &&(Reason, u32, i64)| time + least.get(&reason).unwrap_or(&0);
-        if let Some(&(reason, _, time)) = of_work.iter().max_by_key(earliest) {
+        if let Some(&(reason, _, time)) = work_reasons.iter().max_by_key(earliest) {
             latencies.entry(reason).or_default().push((work.start - time).max(0));
         }
     }

@@ -21,7 +21,7 @@ pub(crate) struct Segment {
 pub(crate) struct ThreadSegments {
     segments: Vec<Segment>,
     /// By thread, which is the position of its track.
-    of_thread: Vec<Range<u32>>,
+    thread_ranges: Vec<Range<u32>>,
     /// Threads that have any.
     pub(crate) threads: Vec<u32>,
     /// Ends, the latest of all that start so early, and its thread; by start.
@@ -41,7 +41,7 @@ impl ThreadSegments {
             .map(|&event| (events.track(event).index() as u32, event.0))
             .collect();
         let by_thread = Lists::group(trace.tracks().len(), &hosts);
-        let mut found = ThreadSegments { of_thread: vec![0..0; trace.tracks().len()], ..Self::default() };
+        let mut found = ThreadSegments { thread_ranges: vec![0..0; trace.tracks().len()], ..Self::default() };
         let mut own: Vec<Segment> = Vec::new();
         for thread in 0..trace.tracks().len() {
             own.clear();
@@ -57,7 +57,7 @@ impl ThreadSegments {
             own.sort_by_key(|event| (event.start, Reverse(event.end), event.event));
             let first = found.segments.len() as u32;
             found.cut(own.iter().copied());
-            found.of_thread[thread] = first..found.segments.len() as u32;
+            found.thread_ranges[thread] = first..found.segments.len() as u32;
             found.threads.push(thread as u32);
         }
         found.index();
@@ -115,7 +115,7 @@ impl ThreadSegments {
 
     /// The stretches of a thread.
     pub(crate) fn of(&self, thread: u32) -> &[Segment] {
-        let range = self.of_thread.get(thread as usize).cloned().unwrap_or(0..0);
+        let range = self.thread_ranges.get(thread as usize).cloned().unwrap_or(0..0);
         &self.segments[range.start as usize..range.end as usize]
     }
 

@@ -149,8 +149,8 @@ impl<'r, 't> Walk<'r, 't> {
         if found.is_none() {
             class = PathClass::KernelGap;
             found = self.before_on_stream(position, start).map(|(end, before)| {
-                let is_of_one_replay = self.recorded.works[before as usize].launch == work.launch;
-                let all = if is_of_one_replay { &[][..] } else { self.recorded.whole_of(&before) };
+                let is_same_replay = self.recorded.works[before as usize].launch == work.launch;
+                let all = if is_same_replay { &[][..] } else { self.recorded.whole_of(&before) };
                 self.latest(all, start).unwrap_or((end, before))
             });
             let awaited = self.recorded.awaited.get(position as usize).iter();
@@ -190,10 +190,10 @@ impl<'r, 't> Walk<'r, 't> {
     /// The work before another on its stream, and its end.
     fn before_on_stream(&self, position: u32, start: i64) -> Option<(i64, u32)> {
         let stream = self.recorded.works[position as usize].stream as usize;
-        let of_stream = self.recorded.on_stream.get(stream);
+        let stream_works = self.recorded.on_stream.get(stream);
         // That before it in order of start, where their clocks cross only a little.
-        let place = of_stream.partition_point(|&other| other < position);
-        if let Some(&before) = place.checked_sub(1).and_then(|place| of_stream.get(place)) {
+        let place = stream_works.partition_point(|&other| other < position);
+        if let Some(&before) = place.checked_sub(1).and_then(|place| stream_works.get(place)) {
             let end = self.recorded.works[before as usize].end;
             if !self.seen[before as usize] && end - self.jitter <= start {
                 return Some((end.min(start), before));
@@ -275,8 +275,8 @@ impl<'r, 't> Walk<'r, 't> {
             WaitsFor::Nothing => None,
             WaitsFor::Device(_) | WaitsFor::Unrecorded => {
                 call.blocking?;
-                let of_device = self.ends_of_device.iter();
-                of_device.filter_map(|ends| self.last_ended(ends, self.time, |_| true)).max().filter(inside)
+                let device_ends = self.ends_of_device.iter();
+                device_ends.filter_map(|ends| self.last_ended(ends, self.time, |_| true)).max().filter(inside)
             }
         }
     }

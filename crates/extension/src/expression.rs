@@ -23,7 +23,7 @@ pub(crate) enum Expression {
 /// What an expression can look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
-    OfCall,
+    Operator,
     Dims,
     Types,
     Strides,
@@ -34,7 +34,7 @@ pub(crate) enum Name {
 }
 
 const NAMES: [(&str, Name); 8] = [
-    ("name", Name::OfCall),
+    ("name", Name::Operator),
     ("dims", Name::Dims),
     ("types", Name::Types),
     ("strides", Name::Strides),
@@ -201,8 +201,8 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
 fn number_length(text: &str) -> usize {
     let mut previous = '0';
     for (at, c) in text.char_indices() {
-        let of_exponent = matches!(c, '+' | '-') && matches!(previous, 'e' | 'E');
-        if !(c.is_ascii_digit() || matches!(c, '.' | '_' | 'e' | 'E') || of_exponent) {
+        let is_exponent_sign = matches!(c, '+' | '-') && matches!(previous, 'e' | 'E');
+        if !(c.is_ascii_digit() || matches!(c, '.' | '_' | 'e' | 'E') || is_exponent_sign) {
             return at;
         }
         previous = c;
@@ -419,7 +419,7 @@ impl Name {
     fn of(self, call: &OpCall<'_>) -> Value {
         let list = |items: Option<&[Value]>| Value::List(items.unwrap_or_default().to_vec());
         match self {
-            Name::OfCall => call.name.into(),
+            Name::Operator => call.name.into(),
             Name::Dims => list(call.dims),
             Name::Types => list(call.types),
             Name::Strides => list(call.strides),

@@ -291,7 +291,7 @@ fn normalization(given: &Parameters<'_>) -> Result<Normalization, String> {
         None => Channels::Count(all),
         Some(groups) => {
             let groups = NonZeroU64::new(groups).ok_or_else(|| given.wrong("groups", "at least 1"))?;
-            Channels::OfGroup { all, groups }
+            Channels::Group { all, groups }
         }
     };
     let kind = match given.optional_text("kind")?.unwrap_or("mean_and_variance") {

@@ -337,8 +337,8 @@ impl AnalysisExtension for Table {
     }
 
     fn category(&self, operator: &str) -> Option<&str> {
-        let of_model = || self.operators.get(operator)?.category.as_ref();
-        self.categories.get(operator).or_else(of_model).map(String::as_str)
+        let model_category = || self.operators.get(operator)?.category.as_ref();
+        self.categories.get(operator).or_else(model_category).map(String::as_str)
     }
 
     fn sheets(&self, operator: &str) -> Vec<&str> {

@@ -72,8 +72,9 @@ pub fn exposed_times(events: impl ExactSizeIterator<Item = DeviceEvent> + Clone)
     for activity in [Activity::Computation, Activity::Communication, Activity::Memcpy] {
         let (mut free, mut next) = (i64::MIN, 0);
         let mut own = Vec::new();
-        let of_activity = events.clone().zip(&mut exposed).filter(|(event, _)| event.activity == activity);
-        for (DeviceEvent { span, .. }, exposed) in of_activity {
+        let activity_events =
+            events.clone().zip(&mut exposed).filter(|(event, _)| event.activity == activity);
+        for (DeviceEvent { span, .. }, exposed) in activity_events {
             let time = Interval::new(span.start.max(free), span.end.max(span.start).max(free));
             let above = covered.as_slice();
             while above.get(next).is_some_and(|other| other.end <= time.start) {
@@ -125,18 +126,18 @@ impl Breakdown {
     ) -> BTreeMap<P, Self> {
         // No more than what is needed of each event: there are millions.
         let needed = events.into_iter().map(|(event, part)| (event.span, event.activity, part));
-        Self::of_parts(needed.collect(), micro_idle_threshold, unrecorded)
+        Self::by_sorted_part(needed.collect(), micro_idle_threshold, unrecorded)
     }
 
     /// The same, whatever gave the events.
-    fn of_parts<P: Ord + Copy>(
+    fn by_sorted_part<P: Ord + Copy>(
         mut events: Vec<(Interval, Activity, P)>,
         micro_idle_threshold: Option<i64>,
         unrecorded: &IntervalSet,
     ) -> BTreeMap<P, Self> {
         // Mostly in order, or a few runs that are, which a stable sort sees.
         events.sort_by_key(|&(span, _, part)| (span.start, part));
-        let mut sums = Sums { of_parts: Vec::new(), latest: 0, micro_idle_threshold };
+        let mut sums = Sums { parts: Vec::new(), latest: 0, micro_idle_threshold };
         let Some(&(first, ..)) = events.first() else { return BTreeMap::new() };
 
         // Between two consecutive starts nothing begins, so every activity that runs there runs from
@@ -146,8 +147,8 @@ impl Breakdown {
         let mut running: Vec<(P, i64)> = Vec::new();
         for (index, &(span, activity, part)) in events.iter().enumerate() {
             let end = span.end.max(span.start);
-            let of_activity = &mut latest_end[activity as usize];
-            *of_activity = end.max(*of_activity);
+            let activity_end = &mut latest_end[activity as usize];
+            *activity_end = end.max(*activity_end);
             if let [(only, until)] = running.as_mut_slice()
                 && *only == part
             {
@@ -185,7 +186,7 @@ impl Breakdown {
                 }
             }
         }
-        sums.of_parts.into_iter().collect()
+        sums.parts.into_iter().collect()
     }
 
     fn none(micro_idle_threshold: Option<i64>) -> Self {
@@ -258,7 +259,7 @@ impl std::ops::AddAssign for Breakdown {
 /// The breakdowns of parts, which mostly come one after the other.
 struct Sums<P> {
     /// By part.
-    of_parts: Vec<(P, Breakdown)>,
+    parts: Vec<(P, Breakdown)>,
     /// Place of the part that was asked for last.
     latest: usize,
     micro_idle_threshold: Option<i64>,
@@ -266,13 +267,13 @@ struct Sums<P> {
 
 impl<P: Ord + Copy> Sums<P> {
     fn of(&mut self, part: P) -> &mut Breakdown {
-        if self.of_parts.get(self.latest).is_none_or(|&(latest, _)| latest != part) {
-            self.latest = self.of_parts.binary_search_by_key(&part, |&(part, _)| part).unwrap_or_else(|at| {
-                self.of_parts.insert(at, (part, Breakdown::none(self.micro_idle_threshold)));
+        if self.parts.get(self.latest).is_none_or(|&(latest, _)| latest != part) {
+            self.latest = self.parts.binary_search_by_key(&part, |&(part, _)| part).unwrap_or_else(|at| {
+                self.parts.insert(at, (part, Breakdown::none(self.micro_idle_threshold)));
                 at
             });
         }
-        &mut self.of_parts[self.latest].1
+        &mut self.parts[self.latest].1
     }
 }
 

@@ -170,7 +170,7 @@ impl Overlaps {
     /// `events` is the slice that [`overlaps`] was given; `group` lists positions in it, in the order
     /// in which the pairs are wanted; `scratch` is working memory as in [`busy_time`]. `None` if no
     /// event of the group overlaps anything.
-    pub fn of_group(
+    pub fn group_overlap(
         &self,
         events: &[DeviceEvent],
         group: impl IntoIterator<Item = u32> + Clone,
@@ -198,7 +198,7 @@ impl Overlaps {
     }
 }
 
-/// How much of a group of events overlaps other events: the result of [`Overlaps::of_group`].
+/// How much of a group of events overlaps other events: the result of [`Overlaps::group_overlap`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GroupOverlap {
@@ -253,13 +253,13 @@ mod tests {
         super::overlaps(&events, &owners, min_shared)
     }
 
-    fn of_group(
+    fn group_overlap(
         found: &Overlaps,
         events: &[Owned],
         group: impl IntoIterator<Item = u32> + Clone,
     ) -> Option<GroupOverlap> {
         let events: Vec<DeviceEvent> = events.iter().map(|&(event, _)| event).collect();
-        found.of_group(&events, group, &mut Vec::new())
+        found.group_overlap(&events, group, &mut Vec::new())
     }
 
     fn pairs(found: &Overlaps, events: usize) -> Vec<(u32, u32)> {
@@ -368,7 +368,7 @@ mod tests {
             let found = overlaps(&events, 1);
             let rounded = |group: std::ops::Range<usize>| {
                 let group = (group.start as u32)..(group.end as u32);
-                let overlap = of_group(&found, &events, group).unwrap();
+                let overlap = group_overlap(&found, &events, group).unwrap();
                 (overlap.share_of_runtime(overlap.overlapped) * 100.0).round() / 100.0
             };
             assert_eq!(rounded(0..group.len()), share, "{case}");
@@ -385,12 +385,12 @@ mod tests {
             event(500, 600, Some(0), Some(3)),
         ];
         let found = overlaps(&events, 1);
-        let overlap = of_group(&found, &events, [0]).unwrap();
+        let overlap = group_overlap(&found, &events, [0]).unwrap();
         assert_eq!((overlap.runtime, overlap.overlapped), (100, 60));
         let shared = |partner, shared| SharedTime { event: 0, partner, shared };
         assert_eq!(overlap.pairs, [shared(1, 40), shared(2, 40)]);
-        assert_eq!(of_group(&found, &events, [3]), None);
-        assert_eq!(of_group(&found, &events, []), None);
+        assert_eq!(group_overlap(&found, &events, [3]), None);
+        assert_eq!(group_overlap(&found, &events, []), None);
     }
 
     fn some_events() -> impl Strategy<Value = Vec<Owned>> {

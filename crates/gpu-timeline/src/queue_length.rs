@@ -30,7 +30,7 @@ impl QueueLength {
 
     /// From this length on a queue may be full, and a launch that takes long waited for room in it. Below
     /// [`QueueLength::FULL`]: the launch's duration is the evidence, and the length only makes it plausible.
-    pub const MAY_HOLD_THE_HOST: usize = 500;
+    pub const HOST_BLOCKING_LENGTH: usize = 500;
 
     /// From `(launch, start)` of the events of the queue, in any order. O(n log n).
     #[must_use]

@@ -198,8 +198,8 @@ fn without_likes(found: Vec<RepeatedSequence>, symbols: usize, most: usize) -> V
             continue;
         }
         for &start in &sequence.starts {
-            let of_occurrence = &mut covered[start as usize..start as usize + sequence.length];
-            of_occurrence.iter_mut().for_each(|bits| *bits |= 1 << magnitude);
+            let occurrence_bits = &mut covered[start as usize..start as usize + sequence.length];
+            occurrence_bits.iter_mut().for_each(|bits| *bits |= 1 << magnitude);
         }
         kept.push(sequence);
     }

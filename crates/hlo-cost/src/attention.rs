@@ -25,7 +25,7 @@ pub(crate) fn model(of: InstructionRef<'_>) -> Option<Found> {
         return None;
     }
     let target = of.custom_call_target.as_str();
-    let kind = HloKind::of_target(target);
+    let kind = HloKind::from_target(target);
     if !matches!(kind, HloKind::AttentionForward | HloKind::AttentionBackward) {
         return None;
     }
@@ -109,7 +109,7 @@ fn transformer_engine(
     let query = array_operand(of, 0)?;
     // Older releases state one dimension for both, the oldest none.
     let head_dim = |name| count(name).or_else(|_| count("head_dim"));
-    let of_operand =
+    let query_dim =
         || query.dimensions.last().copied().ok_or_else(|| Undefined::arguments("the query is a scalar"));
     let mask_type = stated("mask_type")
         .ok_or_else(|| Undefined::arguments("the backend configuration has no mask_type"))?;
@@ -131,8 +131,8 @@ fn transformer_engine(
             query_heads: heads,
             key_length: count("kv_max_seqlen")?,
             key_heads: count("num_gqa_groups").unwrap_or(heads),
-            head_dim: head_dim("qk_head_dim").or_else(|_| of_operand())?,
-            value_head_dim: head_dim("v_head_dim").or_else(|_| of_operand())?,
+            head_dim: head_dim("qk_head_dim").or_else(|_| query_dim())?,
+            value_head_dim: head_dim("v_head_dim").or_else(|_| query_dim())?,
             mask,
             recomputes_scores: true,
             query_type: element_type.clone(),

@@ -83,12 +83,12 @@ pub(crate) fn matmul(
         return Err(Undefined::arguments("the operands' contracted dimensions differ"));
     }
     let batch = extents(&a.dimensions, &numbers.lhs_batch)?;
-    let of_a = other_extents(&a.dimensions, &[&numbers.lhs_contracting, &numbers.lhs_batch]);
-    let of_b = other_extents(&b.dimensions, &[&numbers.rhs_contracting, &numbers.rhs_batch]);
+    let extents_a = other_extents(&a.dimensions, &[&numbers.lhs_contracting, &numbers.lhs_batch]);
+    let extents_b = other_extents(&b.dimensions, &[&numbers.rhs_contracting, &numbers.rhs_batch]);
     let operations = if a.element_type.is_complex() { 8.0 } else { 2.0 };
-    let flops = operations * elements(&[&batch[..], &of_a, &of_b, &summed].concat());
+    let flops = operations * elements(&[&batch[..], &extents_a, &extents_b, &summed].concat());
     let result = first_array(&of.shape)?;
-    let (m, n) = if is_column_major(result) { (&of_a, &of_b) } else { (&of_b, &of_a) };
+    let (m, n) = if is_column_major(result) { (&extents_a, &extents_b) } else { (&extents_b, &extents_a) };
     let count = |extents: &[u64]| count_value(elements(extents) as u64);
     let precision = matrix_spec(a.element_type, b.element_type);
     let parameters = vec![
@@ -206,7 +206,7 @@ fn convolution_parameters(
 pub(crate) fn custom_call(of: InstructionRef<'_>) -> Work {
     let target = of.custom_call_target.as_str();
     let config = BackendConfig::read(&of.backend_config);
-    match HloKind::of_target(target) {
+    match HloKind::from_target(target) {
         HloKind::Gemm if config.json("/gemm_backend_config").is_some() => library_matmul(of, &config),
         HloKind::ConvForward | HloKind::ConvBackward => library_convolution(of),
         _ => stated_by_author(&config).unwrap_or_else(|| {
@@ -226,7 +226,7 @@ fn library_matmul(of: InstructionRef<'_>, config: &BackendConfig) -> Work {
     let has_bias = epilogue.contains("BIAS");
     let lower = epilogue.to_ascii_lowercase();
     let has_activation = Activation::all().any(|activation| lower.contains(activation.as_str()));
-    let mut work = Work::of_contraction(matmul(of, &numbers, has_addend || has_bias));
+    let mut work = Work::from_contraction(matmul(of, &numbers, has_addend || has_bias));
     if let Ok(result) = first_array(&of.shape) {
         let activation = if has_activation { Activation::HLO_OPERATIONS } else { 0.0 };
         let per_element = f64::from(u8::from(has_addend)) + f64::from(u8::from(has_bias)) + activation;
@@ -242,7 +242,7 @@ fn library_matmul(of: InstructionRef<'_>, config: &BackendConfig) -> Work {
 /// window are those of the forward convolution in all of them.
 fn library_convolution(of: InstructionRef<'_>) -> Work {
     let target = of.custom_call_target.as_str();
-    let kind = HloKind::of_target(target);
+    let kind = HloKind::from_target(target);
     let has_bias = target.contains("Bias");
     let arrays = || {
         let (first, second, result) = (array_operand(of, 0)?, array_operand(of, 1)?, first_array(&of.shape)?);
@@ -255,7 +255,7 @@ fn library_convolution(of: InstructionRef<'_>) -> Work {
         })
     };
     let mut work =
-        Work::of_contraction(arrays().and_then(|arrays| convolve(of, kind, &arrays, None, has_bias)));
+        Work::from_contraction(arrays().and_then(|arrays| convolve(of, kind, &arrays, None, has_bias)));
     if has_bias && let Ok(result) = first_array(&of.shape) {
         work.add_vector(result.element_type, result.elements());
     }

@@ -23,7 +23,7 @@ impl InstructionRef<'_> {
             let start = self.async_start();
             let kind = match start {
                 Some(start) => start.cost().kind,
-                None => HloKind::of_opcode(&self).unwrap_or(HloKind::Other),
+                None => HloKind::from_opcode(&self).unwrap_or(HloKind::Other),
             };
             let name = start.map_or("its start", |start| start.instruction().name.as_str());
             return HloCost::undefined(
@@ -43,7 +43,7 @@ impl InstructionRef<'_> {
 
 impl Work {
     fn into_cost(self, of: InstructionRef<'_>) -> HloCost {
-        let kind = HloKind::of_opcode(&of).unwrap_or_else(|| self.kind(&of.opcode));
+        let kind = HloKind::from_opcode(&of).unwrap_or_else(|| self.kind(&of.opcode));
         let vector_flops = self.vector.iter().map(|(_, operations)| operations).sum();
         let main = self.vector.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(element, _)| *element);
         let (flops, spec): (f64, Option<ComputeSpec>) = match &self.largest {
@@ -106,14 +106,14 @@ impl<'m> Evaluation<'m> {
     fn operations(&mut self, instruction: InstructionRef<'m>) -> Work {
         let opcode = instruction.opcode.as_str();
         let mut work = match opcode {
-            "dot" | "scaled-dot" | "ragged-dot" => Work::of_contraction(dot(instruction)),
-            "convolution" => Work::of_contraction(convolution(instruction)),
+            "dot" | "scaled-dot" | "ragged-dot" => Work::from_contraction(dot(instruction)),
+            "convolution" => Work::from_contraction(convolution(instruction)),
             "custom-call" => contraction::custom_call(instruction),
-            "fusion" | "call" | "async-start" => self.of_computations(&instruction.called_computations),
-            "while" => self.of_loop(instruction),
-            "conditional" => self.of_branches(instruction),
+            "fusion" | "call" | "async-start" => self.computations_work(&instruction.called_computations),
+            "while" => self.loop_work(instruction),
+            "conditional" => self.branches_work(instruction),
             "reduce" | "reduce-window" | "map" | "scatter" | "select-and-scatter" => {
-                self.of_applications(instruction)
+                self.applications_work(instruction)
             }
             "fft"
             | "cholesky"
@@ -129,15 +129,15 @@ impl<'m> Evaluation<'m> {
         work
     }
 
-    fn of_computations(&mut self, ids: &[i64]) -> Work {
+    fn computations_work(&mut self, ids: &[i64]) -> Work {
         let mut sum = Work::default();
         for &id in ids {
-            sum.add(&self.of_computation(id));
+            sum.add(&self.computation_work(id));
         }
         sum
     }
 
-    fn of_computation(&mut self, id: i64) -> Work {
+    fn computation_work(&mut self, id: i64) -> Work {
         if let Some(work) = self.known.get(&id) {
             return work.clone();
         }
@@ -158,9 +158,9 @@ impl<'m> Evaluation<'m> {
     }
 
     /// A loop does the work of its iterations, if the compiler knows how many there are.
-    fn of_loop(&mut self, instruction: InstructionRef<'m>) -> Work {
+    fn loop_work(&mut self, instruction: InstructionRef<'m>) -> Work {
         let rounds = BackendConfig::read(&instruction.backend_config).number("/known_trip_count/n");
-        let once = self.of_computations(&instruction.called_computations);
+        let once = self.computations_work(&instruction.called_computations);
         match rounds.filter(|rounds| *rounds >= 0.0) {
             Some(rounds) => once.times(rounds),
             None => {
@@ -171,8 +171,8 @@ impl<'m> Evaluation<'m> {
     }
 
     /// One of the branches runs: known where all are alike.
-    fn of_branches(&mut self, instruction: InstructionRef<'m>) -> Work {
-        let mut works = instruction.called_computations.iter().map(|&id| self.of_computation(id));
+    fn branches_work(&mut self, instruction: InstructionRef<'m>) -> Work {
+        let mut works = instruction.called_computations.iter().map(|&id| self.computation_work(id));
         let Some(first) = works.next() else { return Work::default() };
         let alike = |other: &Work| {
             (other.matrix_flops, &other.vector, &other.bytes, &other.gap)
@@ -186,7 +186,7 @@ impl<'m> Evaluation<'m> {
     }
 
     /// Instructions that apply a computation on scalars many times.
-    fn of_applications(&mut self, instruction: InstructionRef<'m>) -> Work {
+    fn applications_work(&mut self, instruction: InstructionRef<'m>) -> Work {
         let result = instruction.shape.elements();
         let elements_of =
             |operand: usize| instruction.operand(operand).map_or(0.0, |operand| operand.shape.elements());
@@ -204,7 +204,7 @@ impl<'m> Evaluation<'m> {
             // Every element of the source is compared with its window, then added to what is chosen.
             _ => elements_of(1) * window(),
         };
-        let mut work = self.of_computations(&instruction.called_computations).times(applications.max(0.0));
+        let mut work = self.computations_work(&instruction.called_computations).times(applications.max(0.0));
         work.reduces |= !matches!(instruction.opcode.as_str(), "map" | "scatter");
         work
     }

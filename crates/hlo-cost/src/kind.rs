@@ -67,11 +67,11 @@ impl HloKind {
     }
 
     /// The kind of an instruction by its opcode and target alone; `None` where what it calls decides.
-    pub(crate) fn of_opcode(instruction: &HloInstruction) -> Option<Self> {
+    pub(crate) fn from_opcode(instruction: &HloInstruction) -> Option<Self> {
         let opcode = instruction.opcode.as_str();
         Some(match opcode {
             "fusion" | "call" | "async-start" | "async-update" | "async-done" => return None,
-            "custom-call" => Self::of_target(&instruction.custom_call_target),
+            "custom-call" => Self::from_target(&instruction.custom_call_target),
             "dot" | "ragged-dot" | "scaled-dot" => Self::Gemm,
             "convolution" => Self::ConvForward,
             "while" | "conditional" => Self::ControlFlow,
@@ -88,7 +88,7 @@ impl HloKind {
     }
 
     /// The kind of a custom call.
-    pub(crate) fn of_target(target: &str) -> Self {
+    pub(crate) fn from_target(target: &str) -> Self {
         match custom_call_category(target) {
             Some(Category::SdpaForward) => Self::AttentionForward,
             Some(Category::SdpaBackward) => Self::AttentionBackward,
@@ -268,7 +268,7 @@ mod tests {
             ("__cub$DeviceRadixSort", HloKind::Sort),
             ("Sharding", HloKind::CustomCall),
         ] {
-            assert_eq!(HloKind::of_target(target), kind, "{target}");
+            assert_eq!(HloKind::from_target(target), kind, "{target}");
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
             ("after-all", Some(HloKind::Other)),
         ] {
             let instruction = HloInstruction { opcode: opcode.into(), ..HloInstruction::default() };
-            assert_eq!(HloKind::of_opcode(&instruction), kind, "{opcode}");
+            assert_eq!(HloKind::from_opcode(&instruction), kind, "{opcode}");
         }
     }
 }

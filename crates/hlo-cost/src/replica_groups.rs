@@ -100,8 +100,8 @@ fn iota(groups: u64, size: u64, reshape: &[u64], transpose: &[u64]) -> Option<Ve
             sum + index * stride
         })
     };
-    let of_group = |group: u64| (group * size..(group + 1) * size).map(device).collect();
-    Some((0..groups).map(of_group).collect())
+    let group_devices = |group: u64| (group * size..(group + 1) * size).map(device).collect();
+    Some((0..groups).map(group_devices).collect())
 }
 
 impl fmt::Display for ReplicaGroups {

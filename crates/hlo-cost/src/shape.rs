@@ -295,12 +295,12 @@ pub(crate) fn count(number: i64) -> u64 {
 
 impl From<&Shape> for ShapeMessage {
     fn from(shape: &Shape) -> Self {
-        let of_type = |element_type, parts| Self { element_type, parts, ..Self::default() };
+        let typed = |element_type, parts| Self { element_type, parts, ..Self::default() };
         match shape {
-            Shape::Tuple(parts) => of_type(TUPLE, parts.clone()),
-            Shape::Opaque => of_type(OPAQUE, Vec::new()),
-            Shape::Token => of_type(TOKEN, Vec::new()),
-            Shape::Buffer(held) => of_type(BUFFER, vec![held.as_ref().clone()]),
+            Shape::Tuple(parts) => typed(TUPLE, parts.clone()),
+            Shape::Opaque => typed(OPAQUE, Vec::new()),
+            Shape::Token => typed(TOKEN, Vec::new()),
+            Shape::Buffer(held) => typed(BUFFER, vec![held.as_ref().clone()]),
             Shape::Array(array) => Self {
                 element_type: array.element_type.number(),
                 dimensions: array.dimensions.iter().map(|&extent| extent as i64).collect(),

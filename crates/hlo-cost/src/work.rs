@@ -60,7 +60,7 @@ impl Work {
         Self { gap: Some(reason), ..Self::default() }
     }
 
-    pub(crate) fn of_contraction(found: Result<Contraction, Undefined>) -> Self {
+    pub(crate) fn from_contraction(found: Result<Contraction, Undefined>) -> Self {
         match found {
             Ok(contraction) => {
                 Self { matrix_flops: contraction.flops, largest: Some(contraction), ..Self::default() }

@@ -192,8 +192,8 @@ impl Rules<'_> {
 
     /// The operator's own name alone, if an engine has it.
     fn by_framework(&mut self, call: &LaunchingCall<'_>) -> Phase {
-        let is_of_engine = self.words(call.event).engine;
-        is_of_engine.then(|| self.weak_words(call.event)).flatten().unwrap_or(Phase::Unknown)
+        let is_engine_call = self.words(call.event).engine;
+        is_engine_call.then(|| self.weak_words(call.event)).flatten().unwrap_or(Phase::Unknown)
     }
 
     /// The name of attention, else its lengths, else the names of its kernels.

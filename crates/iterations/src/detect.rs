@@ -74,8 +74,9 @@ impl Iterations {
 
         let marked: Vec<&MarkGroup> =
             groups.iter().filter(|group| group.kind == MarkKind::ProfilerStep).collect();
-        let of_programs = if options.use_recorded_steps { programs::find(tree, &marked) } else { None };
-        if let Some(found) = of_programs {
+        let program_iterations =
+            if options.use_recorded_steps { programs::find(tree, &marked) } else { None };
+        if let Some(found) = program_iterations {
             return Iterations::new(found, program);
         }
         let mut found = Found::default();
@@ -84,12 +85,12 @@ impl Iterations {
         let lender = marks_without_work(&groups, &processes);
         for (place, process) in processes.iter().enumerate() {
             // The marks of a process that launches nothing are those of the one that works for it.
-            let is_of_process = |group: &&MarkGroup| match lender == Some(group.pid) {
+            let is_in_process = |group: &&MarkGroup| match lender == Some(group.pid) {
                 true => place == 0,
                 false => group.pid == process.pid,
             };
-            let of_process: Vec<&MarkGroup> = groups.iter().filter(is_of_process).collect();
-            let finder = Finder { tree, options, program, process, groups: of_process };
+            let process_groups: Vec<&MarkGroup> = groups.iter().filter(is_in_process).collect();
+            let finder = Finder { tree, options, program, process, groups: process_groups };
             found.merge(finder.find());
         }
         // Marks may stand alone, without anything that ran in them.
@@ -266,8 +267,8 @@ impl Finder<'_> {
     fn owner<'g>(&self, group: &'g MarkGroup) -> Option<(&'g [Mark], f64)> {
         let covered =
             |marks: &[Mark]| self.process.work.share(marks.iter().map(|mark| (mark.start, mark.end)));
-        let of_threads = group.by_track().map(|marks| (marks, covered(marks)));
-        of_threads.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.len().cmp(&b.0.len())))
+        let thread_marks = group.by_track().map(|marks| (marks, covered(marks)));
+        thread_marks.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.len().cmp(&b.0.len())))
     }
 
     /// Marks of the thread that runs the program's loop: the main thread, or another that launches work of it.
@@ -278,7 +279,7 @@ impl Finder<'_> {
 
     fn recorded_steps(&self, found: &mut Found) {
         let has_work = self.process.work.total() > 0;
-        let of_kind = |kind: MarkKind| {
+        let kind_level = |kind: MarkKind| {
             let group = self.groups.iter().find(|group| group.kind == kind)?;
             let (marks, share) = self.owner(group)?;
             // Marks around nothing while the work is elsewhere mark no steps.
@@ -290,9 +291,9 @@ impl Finder<'_> {
             };
             believable.then(|| self.with_clipped_end(marked_level(group, marks, confidence)))
         };
-        let profiler = of_kind(MarkKind::ProfilerStep);
-        let engine = of_kind(MarkKind::EngineStep);
-        let image = of_kind(MarkKind::Image);
+        let profiler = kind_level(MarkKind::ProfilerStep);
+        let engine = kind_level(MarkKind::EngineStep);
+        let image = kind_level(MarkKind::Image);
         // An engine's own steps are finer than what a recorder's schedule counts.
         let count = |level: &Option<Level>| level.as_ref().map_or(0, |level| level.iterations.len());
         let engine_first = count(&engine) >= count(&profiler);
@@ -318,7 +319,7 @@ impl Finder<'_> {
     /// else the outermost.
     fn tiling_ranges(&self) -> Option<Level> {
         let recorder = self.tree.trace().facts().recorder.kind;
-        if !recorder.is_some_and(RecordingKind::is_of_machine) {
+        if !recorder.is_some_and(RecordingKind::is_machine_wide) {
             return None;
         }
         let named = self.groups.iter().filter(|group| matches!(group.kind, MarkKind::Named(_)));
@@ -358,8 +359,8 @@ impl Finder<'_> {
             let before = upper_median(level.iterations[..count - 1].iter().map(work)).unwrap_or(0);
             let last = level.iterations[count - 1];
             // The recorder itself waits for the device at the end.
-            let at_the_end = self.process.items.iter().rfind(|item| !item.waits);
-            let goes_on = at_the_end.is_some_and(|item| item.start > last.end);
+            let last_work = self.process.items.iter().rfind(|item| !item.waits);
+            let goes_on = last_work.is_some_and(|item| item.start > last.end);
             let ends_alike = count == 2 && self.end_alike(&level.iterations[0], &last);
             level.iterations[count - 1].whole = goes_on || ends_alike || 2 * work(&last) >= before;
         }

@@ -27,7 +27,7 @@ impl Run {
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfDevice {
+struct DeviceSpans {
     /// Runs of programs by start.
     runs: Vec<Run>,
     steps: Vec<Run>,
@@ -49,7 +49,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceRuns {
     kinds: HashMap<Category, Kind>,
-    devices: HashMap<RowId, OfDevice>,
+    devices: HashMap<RowId, DeviceSpans>,
     busiest: RowId,
     /// Start on the busiest device of each run and step, by its name and number.
     starts: HashMap<(StringId, usize), i64>,
@@ -63,7 +63,7 @@ impl DeviceRuns {
         trace.strings().find(MODULE)?;
         let events = trace.events();
         let mut kinds: HashMap<Category, Option<Kind>> = HashMap::new();
-        let mut devices: HashMap<RowId, OfDevice> = HashMap::new();
+        let mut devices: HashMap<RowId, DeviceSpans> = HashMap::new();
         for event in events.ids() {
             let category = events.category(event);
             let kind = *kinds.entry(category).or_insert_with(|| {
@@ -85,7 +85,7 @@ impl DeviceRuns {
             device.runs.sort_few_by_key(|run| (run.start, run.end, run.event));
             device.steps.sort_by_key(|step| (step.start, step.end, step.event));
         }
-        let time = |device: &OfDevice| device.runs.iter().map(Run::duration).fold(0, i64::saturating_add);
+        let time = |device: &DeviceSpans| device.runs.iter().map(Run::duration).fold(0, i64::saturating_add);
         let busiest = devices.iter().max_by_key(|(pid, device)| (time(device), std::cmp::Reverse(**pid)));
         let busiest = *busiest?.0;
         let (mut starts, mut numbers) = (HashMap::new(), HashMap::new());

@@ -107,7 +107,7 @@ impl LaunchedWork {
             first_call: None,
             first_call_id: tree.first_call_id(),
         };
-        for event in events.ids().filter(|&event| work.is_of_device(events.category(event))) {
+        for event in events.ids().filter(|&event| work.is_device_category(events.category(event))) {
             let launch = work.launch(tree, event);
             streams[events.track(event).index()].push(LaunchedEvent {
                 event,
@@ -135,7 +135,7 @@ impl LaunchedWork {
     }
 
     /// Whether events of a category happen on a device.
-    pub(crate) fn is_of_device(&self, category: Category) -> bool {
+    pub(crate) fn is_device_category(&self, category: Category) -> bool {
         category.is_device() || self.runs.as_ref().is_some_and(|runs| runs.has(category))
     }
 
@@ -201,7 +201,7 @@ impl Division {
         for stream in &work.streams {
             let mut last = NO_PART;
             for event in stream {
-                let part = event.launch.and_then(|launch| ranges.of_launch(launch));
+                let part = event.launch.and_then(|launch| ranges.launch_part(launch));
                 let place = &mut division.places[event.event.index()];
                 last = part.map_or(last, Part::place);
                 *place = last;
@@ -253,12 +253,12 @@ impl Division {
     }
 
     /// The parts in which these calls were made.
-    pub(crate) fn of_calls(trace: &Trace, iterations: &[Iteration], calls: &[EventId]) -> Vec<Part> {
+    pub(crate) fn call_parts(trace: &Trace, iterations: &[Iteration], calls: &[EventId]) -> Vec<Part> {
         if calls.is_empty() {
             return Vec::new();
         }
         let (ranges, events) = (Ranges::new(trace, iterations), trace.events());
-        let part = |&call: &EventId| ranges.of_host(events.track(call), events.start(call));
+        let part = |&call: &EventId| ranges.host_part(events.track(call), events.start(call));
         calls.iter().filter_map(part).collect()
     }
 
@@ -278,9 +278,9 @@ impl Division {
 struct Ranges {
     spans: ThreadSpans,
     /// By track: the threads whose iterations its calls belong to: itself, else those of its process, else all.
-    of_track: Vec<Vec<TrackId>>,
+    owner_tracks: Vec<Vec<TrackId>>,
     /// Those found on the device, or all where none was, by start.
-    of_device: Vec<Span>,
+    device_spans: Vec<Span>,
     /// Where the last moment was found among spans: the next one is often there too.
     last: Cell<usize>,
 }
@@ -288,38 +288,38 @@ struct Ranges {
 impl Ranges {
     fn new(trace: &Trace, iterations: &[Iteration]) -> Self {
         let mut spans = ThreadSpans::new(trace);
-        let (mut of_device, mut all) = (Vec::new(), Vec::with_capacity(iterations.len()));
+        let (mut device_spans, mut all) = (Vec::new(), Vec::with_capacity(iterations.len()));
         for (index, iteration) in iterations.iter().enumerate() {
             let span = Span { start: iteration.start, end: iteration.end, index };
             all.push(span);
             match iteration.track {
                 Some(track) => spans.push(track, span),
-                None => of_device.push(span),
+                None => device_spans.push(span),
             }
         }
         let owners = spans.owners(trace);
-        let of_track = |track| match owners.of(trace, track) {
+        let owner_tracks = |track| match owners.of(trace, track) {
             [] => owners.all().to_vec(),
             owners => owners.to_vec(),
         };
-        let of_track = trace.tracks().ids().map(of_track).collect();
-        let of_device = if of_device.is_empty() { all } else { of_device };
-        Ranges { spans, of_track, of_device, last: Cell::new(0) }
+        let owner_tracks = trace.tracks().ids().map(owner_tracks).collect();
+        let device_spans = if device_spans.is_empty() { all } else { device_spans };
+        Ranges { spans, owner_tracks, device_spans, last: Cell::new(0) }
     }
 
     /// The part that a launch lies in.
-    fn of_launch(&self, launch: Launch) -> Option<Part> {
+    fn launch_part(&self, launch: Launch) -> Option<Part> {
         match launch.track {
-            Some(track) => self.of_host(track, launch.time),
+            Some(track) => self.host_part(track, launch.time),
             None => Some(self.at(launch.time)),
         }
     }
 
     /// The part in which a host thread made a call: of a thread without iterations, that of its process at the time,
     /// as far as only one thread of it has iterations. `None` where there are no iterations on the host.
-    fn of_host(&self, track: TrackId, time: i64) -> Option<Part> {
+    fn host_part(&self, track: TrackId, time: i64) -> Option<Part> {
         let part = |owner: TrackId| self.among(self.spans.of(owner), time);
-        match self.of_track[track.index()].as_slice() {
+        match self.owner_tracks[track.index()].as_slice() {
             [owner] => Some(part(*owner)),
             // The earliest iteration under way, else the latest part.
             owners => {
@@ -332,7 +332,7 @@ impl Ranges {
 
     /// The part of a moment on the device.
     fn at(&self, time: i64) -> Part {
-        self.among(&self.of_device, time)
+        self.among(&self.device_spans, time)
     }
 
     /// The part of a moment by some iterations that do not overlap.

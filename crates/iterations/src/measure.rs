@@ -64,7 +64,7 @@ impl MeasuredIterations {
 
     /// Measures every level over all device events, without a breakdown by activity.
     #[must_use]
-    pub fn of_all(tree: &TraceTree, detected: Iterations) -> Self {
+    pub fn from_all_events(tree: &TraceTree, detected: Iterations) -> Self {
         let work = LaunchedWork::new(tree);
         let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
         Self::new(tree, detected, &device_events.collect::<Vec<_>>(), &tree.unrecorded().time)
@@ -285,20 +285,20 @@ impl Measured {
             _ => {
                 timeline.for_each(|(process, event)| timelines.entry(process).or_default().push(event));
                 let mut sums: BTreeMap<u32, Breakdown> = BTreeMap::new();
-                for of_process in timelines.into_values() {
-                    for (part, breakdown) in Breakdown::by_part(of_process, None, unrecorded) {
+                for process_events in timelines.into_values() {
+                    for (part, breakdown) in Breakdown::by_part(process_events, None, unrecorded) {
                         *sums.entry(part).or_default() += breakdown;
                     }
                 }
                 sums
             }
         };
-        let of_process =
+        let process_counts =
             by_part.iter().map(|&(part, counted)| (process(counted, part).flatten(), part, counted));
-        let unowned = unowned_waits(tree, iterations, unrecorded, of_process);
+        let unowned = unowned_waits(tree, iterations, unrecorded, process_counts);
         let lost: &[EventId] = if unrecorded.is_empty() { &[] } else { &tree.unrecorded().launches };
         let mut lost_launches = vec![0; iterations.len()];
-        for part in Division::of_calls(tree.trace(), iterations, lost) {
+        for part in Division::call_parts(tree.trace(), iterations, lost) {
             if let Part::Iteration(index) = part {
                 lost_launches[index] += 1;
             }
@@ -312,12 +312,12 @@ impl Measured {
             outside: Vec::new(),
             groups: Vec::new(),
         };
-        for of_part in by_part.chunk_by(|a, b| a.0 == b.0) {
-            let place = of_part[0].0;
-            let own = || of_part.iter().map(|&(_, counted)| counted);
+        for part_events in by_part.chunk_by(|a, b| a.0 == b.0) {
+            let place = part_events[0].0;
+            let own = || part_events.iter().map(|&(_, counted)| counted);
             let mut figures = Figures {
                 breakdown: breakdowns.get(&place).copied().unwrap_or_default(),
-                device_events: of_part.len(),
+                device_events: part_events.len(),
                 ..Figures::default()
             };
             let (mut start, mut end) = (i64::MAX, i64::MIN);
@@ -493,7 +493,7 @@ impl Measured {
 
     /// Measures iterations by all device events of a trace. Their time is not told apart by what the device does.
     #[must_use]
-    pub fn of_all(tree: &TraceTree, iterations: &[Iteration]) -> Measured {
+    pub fn from_all_events(tree: &TraceTree, iterations: &[Iteration]) -> Measured {
         let work = LaunchedWork::new(tree);
         let division = Division::of(&work, tree.trace(), iterations);
         let device_events = work.working(tree.trace()).map(|event| (event, Activity::Computation));
@@ -590,9 +590,9 @@ fn unowned_waits<'e>(
             let before = Interval::new(*done, own_start);
             let is_behind_others =
                 matches!(Part::at(part), Part::Iteration(index) if is_behind_others(*last, index));
-            let of_others = if is_behind_others { before.length() } else { unrecorded.shared_time(before) };
+            let missed_time = if is_behind_others { before.length() } else { unrecorded.shared_time(before) };
             *unowned.entry(part).or_default() +=
-                of_others + between_cycles.shared_time(Interval::new(own_start, start));
+                missed_time + between_cycles.shared_time(Interval::new(own_start, start));
         }
         (*done, *last) = (end.max(*done), part.max(*last));
     }
@@ -623,14 +623,14 @@ const WARM_UP: f64 = 2.0;
 /// median of the deviations estimates them, but no less than a tenth of the median. `None` of fewer than [`FEWEST`].
 fn usual_range(durations: &[i64]) -> Option<(i64, i64)> {
     /// A standard deviation over the median deviation, where values are normally distributed.
-    const OF_MEDIAN_DEVIATION: f64 = 1.4826;
+    const STANDARD_PER_MEDIAN_DEVIATION: f64 = 1.4826;
     if durations.len() < FEWEST {
         return None;
     }
     let middle = median(&mut durations.to_vec())?;
     let mut deviations: Vec<i64> =
         durations.iter().map(|&duration| (duration as f64 - middle).abs() as i64).collect();
-    let deviation = (4.0 * OF_MEDIAN_DEVIATION * median(&mut deviations)?).max(middle / 10.0);
+    let deviation = (4.0 * STANDARD_PER_MEDIAN_DEVIATION * median(&mut deviations)?).max(middle / 10.0);
     Some(((middle - deviation).floor() as i64, (middle + deviation).ceil() as i64))
 }
 

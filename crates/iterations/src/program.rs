@@ -26,7 +26,7 @@ pub enum Program {
 impl Program {
     /// The kind of a program by the names of what ran alone.
     #[must_use]
-    pub fn of_names(trace: &Trace) -> Program {
+    pub fn from_names(trace: &Trace) -> Program {
         classify(trace, false, false)
     }
 

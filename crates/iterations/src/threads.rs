@@ -101,10 +101,11 @@ impl Owners {
     /// the process has none.
     #[must_use]
     pub fn of(&self, trace: &Trace, track: TrackId) -> &[TrackId] {
-        let of_process = self.by_process.get(&trace.tracks().get(track).pid).map_or(&[][..], Vec::as_slice);
-        match of_process.iter().position(|&owner| owner == track) {
-            Some(own) => &of_process[own..=own],
-            None => of_process,
+        let process_owners =
+            self.by_process.get(&trace.tracks().get(track).pid).map_or(&[][..], Vec::as_slice);
+        match process_owners.iter().position(|&owner| owner == track) {
+            Some(own) => &process_owners[own..=own],
+            None => process_owners,
         }
     }
 

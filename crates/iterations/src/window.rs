@@ -234,20 +234,21 @@ impl Window {
                 events.ids().filter(is_inside).for_each(|event| {
                     chosen.insert(event);
                 });
-                let of_steps = &level.iterations[steps.clone()];
-                let start = of_steps.iter().map(|step| step.start).min().unwrap_or_default();
-                let end = of_steps.iter().map(|step| step.end).max().unwrap_or(start);
+                let chosen_steps = &level.iterations[steps.clone()];
+                let start = chosen_steps.iter().map(|step| step.start).min().unwrap_or_default();
+                let end = chosen_steps.iter().map(|step| step.end).max().unwrap_or(start);
                 (start..end, Some(steps))
             }
         };
         if chosen.is_empty() {
             return Err(WindowError::Empty);
         }
-        let is_of_device =
-            |category: Category| work.is_of_device(category) || category == Category::GPU_USER_ANNOTATION;
-        for event in events.ids().filter(|&event| !is_of_device(events.category(event))) {
-            let is_of_process = only.is_none_or(|only| only == process(event));
-            if is_of_process && events.start(event) < time.end && events.end(event) >= time.start {
+        let is_device_category = |category: Category| {
+            work.is_device_category(category) || category == Category::GPU_USER_ANNOTATION
+        };
+        for event in events.ids().filter(|&event| !is_device_category(events.category(event))) {
+            let is_same_process = only.is_none_or(|only| only == process(event));
+            if is_same_process && events.start(event) < time.end && events.end(event) >= time.start {
                 chosen.insert(event);
             }
         }
@@ -262,7 +263,7 @@ impl Window {
             Window::Iterations(asked) if asked.start < asked.end && asked.end <= count => Ok(asked.clone()),
             Window::Iterations(asked) => Err(WindowError::OutOfRange { asked: asked.clone(), steps: count }),
             Window::Steady | Window::Microseconds(_) | Window::Launches(_) | Window::Named(_) => {
-                let run = Measured::of_all(tree, &level.iterations).longest_steady_run();
+                let run = Measured::from_all_events(tree, &level.iterations).longest_steady_run();
                 run.ok_or(WindowError::NoneSteady { steps: count })
             }
         }

@@ -46,7 +46,7 @@ impl Refusal {
     }
 
     /// Why a recording could not be read. The text names neither file nor folder.
-    pub(crate) fn of_answer(error: &AnswerError) -> Self {
+    pub(crate) fn from_answer(error: &AnswerError) -> Self {
         let code = match error {
             AnswerError::Ingest(IngestError::Stopped { .. }) => "timeout",
             AnswerError::Ingest(_) => "not-a-trace",

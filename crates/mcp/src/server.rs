@@ -177,12 +177,12 @@ fn cut(answer: &mut Value, most: usize) {
         table["rows_returned"] = kept.into();
         table["next"] = (start + kept as u64).into();
         if let Some(absent) = table["absent"].as_array_mut() {
-            for of_column in absent.iter_mut() {
-                if let Some(rows) = of_column["rows"].as_array_mut() {
+            for absent_cells in absent.iter_mut() {
+                if let Some(rows) = absent_cells["rows"].as_array_mut() {
                     rows.retain(|row| row.as_u64().is_some_and(|row| row < kept as u64));
                 }
             }
-            absent.retain(|of_column| of_column["rows"].as_array().is_none_or(|rows| !rows.is_empty()));
+            absent.retain(|absent_cells| absent_cells["rows"].as_array().is_none_or(|rows| !rows.is_empty()));
         }
     }
 }

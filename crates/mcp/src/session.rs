@@ -154,7 +154,7 @@ impl Session {
         let mut run = Run { reading: following.reading(), ..Run::default() };
         let report = reporter
             .report(std::slice::from_ref(&file.path), &mut run)
-            .map_err(|error| Refusal::of_answer(&error))?;
+            .map_err(|error| Refusal::from_answer(&error))?;
         if !file.is_unchanged() {
             return Err(
                 Refusal::new("stale-trace", "the file changed while it was read").with_help("open it again")
@@ -176,9 +176,9 @@ impl Session {
         Some(closed.bytes)
     }
 
-    fn touch(&self, is_it: impl Fn(&Held) -> bool) -> Option<Arc<Held>> {
+    fn touch(&self, is_wanted: impl Fn(&Held) -> bool) -> Option<Arc<Held>> {
         let mut held = lock(&self.held);
-        let at = held.iter().position(|held| is_it(held))?;
+        let at = held.iter().position(|held| is_wanted(held))?;
         let found = held.remove(at)?;
         held.push_back(found.clone());
         Some(found)

@@ -53,19 +53,19 @@ tools! {
                       Tenstorrent CSV) and hold it. Returns a handle, how reliable its figures are, and its \
                       tables. Start here.";
     "close" Close close "Release a held recording and its memory.";
-    "summary" OfTrace summary "Where the time of a recording went: devices, time split, steps, bound, and \
+    "summary" TraceArguments summary "Where the time of a recording went: devices, time split, steps, bound, and \
                                the first findings.";
     "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
                              tables, `columns` explains their columns.";
-    "why" OfTarget why "Explain one operator, kernel, module or event: time, calls, spread, callers, \
+    "why" TargetArguments why "Explain one operator, kernel, module or event: time, calls, spread, callers, \
                         kernels, waits before it, findings.";
-    "tree" OfTree tree "What a call launches (down) or who calls it (up), with device times; identical siblings share one row.";
-    "path" OfPath path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
-    "diff" OfRuns diff "Where two runs of a program differ: a ledger of times that adds up to the total difference.";
-    "advise" OfAdvice advise "What to change first: findings with gain in µs, evidence and remedy.";
-    "gate" OfGate gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
-    "columns" OfColumns columns "Meaning and units of a table's columns.";
-    "doctor" OfDoctor doctor "Problems of a recording and the figures they make unreliable; without a \
+    "tree" TreeArguments tree "What a call launches (down) or who calls it (up), with device times; identical siblings share one row.";
+    "path" PathArguments path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
+    "diff" RunsArguments diff "Where two runs of a program differ: a ledger of times that adds up to the total difference.";
+    "advise" AdviceArguments advise "What to change first: findings with gain in µs, evidence and remedy.";
+    "gate" GateArguments gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
+    "columns" ColumnsArguments columns "Meaning and units of a table's columns.";
+    "doctor" DoctorArguments doctor "Problems of a recording and the figures they make unreliable; without a \
                               trace: the server's version and limits.";
 }
 
@@ -139,7 +139,7 @@ struct Close {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfTrace {
+struct TraceArguments {
     /// A handle from `open`, or a file.
     trace: String,
     /// Part of the recording. Default: all of it.
@@ -206,7 +206,7 @@ struct SortBy {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfTarget {
+struct TargetArguments {
     /// A handle from `open`, or a file.
     trace: String,
     /// Part of the recording. Default: all of it.
@@ -219,7 +219,7 @@ struct OfTarget {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfTree {
+struct TreeArguments {
     /// A handle from `open`, or a file.
     trace: String,
     /// Part of the recording. Default: all of it.
@@ -248,7 +248,7 @@ enum Direction {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfPath {
+struct PathArguments {
     /// A handle from `open`, or a file.
     trace: String,
     /// Part of the recording. Default: all of it.
@@ -259,7 +259,7 @@ struct OfPath {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfRuns {
+struct RunsArguments {
     /// The earlier run: a handle or a file.
     baseline: String,
     /// The later run: a handle or a file.
@@ -270,7 +270,7 @@ struct OfRuns {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfAdvice {
+struct AdviceArguments {
     /// A handle from `open`, or a file.
     trace: String,
     /// Part of the recording. Default: all of it.
@@ -284,7 +284,7 @@ struct OfAdvice {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfGate {
+struct GateArguments {
     /// Recordings or a baseline file of the earlier version.
     baseline: Vec<String>,
     /// Recordings of the later version.
@@ -295,7 +295,7 @@ struct OfGate {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfColumns {
+struct ColumnsArguments {
     /// Name of the table.
     name: String,
     /// Explain only this column.
@@ -304,7 +304,7 @@ struct OfColumns {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfDoctor {
+struct DoctorArguments {
     /// A handle from `open`, or a file.
     trace: Option<String>,
 }
@@ -374,11 +374,11 @@ fn close(session: &Session, asked: &Asked, given: Close, _: &Following<'_>) -> R
 fn summary(
     session: &Session,
     asked: &Asked,
-    given: OfTrace,
+    given: TraceArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let held = session.part(&given.trace, window(given.window)?, following)?;
-    let mut answer = session.answer(asked, vec![held.input.clone()]).of_report(&held.report);
+    let mut answer = session.answer(asked, vec![held.input.clone()]).with_report(&held.report);
     answer.tables.clear();
     answer.findings.truncate(3);
     document(answer)
@@ -400,7 +400,7 @@ fn table(
         .collect();
     let sort = order.iter().map(|order| order.column.clone()).collect();
     let query = RowQuery { columns: given.select, conditions, order, skip: given.cursor, top };
-    let whole = table_named(held.report.tables.tables(), &given.name).map_err(of_rows)?;
+    let whole = table_named(held.report.tables.tables(), &given.name).map_err(from_row_error)?;
     let mut answer = about(session, asked, &held);
     answer.tables = vec![part(whole, &query, sort)?];
     document(answer)
@@ -408,7 +408,7 @@ fn table(
 
 /// The rows of a table that are asked for, with the columns that they are sorted by.
 fn part(whole: &Table, query: &RowQuery, sort: Vec<String>) -> Result<JsonTable<'static>, Refusal> {
-    let Rows { table, total, next } = query.rows(whole).map_err(of_rows)?;
+    let Rows { table, total, next } = query.rows(whole).map_err(from_row_error)?;
     Ok(JsonTable::part(whole, table, total, next, sort))
 }
 
@@ -416,7 +416,7 @@ fn nearest_names<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> St
     format!("the nearest names are {}", did_you_mean(name, names).join(", "))
 }
 
-fn of_rows(error: RowError) -> Refusal {
+fn from_row_error(error: RowError) -> Refusal {
     let code = match error {
         RowError::UnknownTable { .. } => "unknown-table",
         RowError::UnknownColumn { .. } => "unknown-column",
@@ -463,7 +463,7 @@ fn condition(given: FilterBy) -> Result<Condition, Refusal> {
 fn why(
     session: &Session,
     asked: &Asked,
-    given: OfTarget,
+    given: TargetArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 5, 50)?;
@@ -474,8 +474,8 @@ fn why(
     let is_named = |rank: usize| why.findings.iter().any(|named| named.rank == rank);
     answer.findings = all.findings.into_iter().filter(|finding| is_named(finding.rank)).collect();
     // One table an answer: that of operators with their arguments, or the first that there is.
-    let of_calls = why.rows.iter().find(|table| table.name().starts_with(names::UNIFIED_PERF_SUMMARY));
-    let rows = of_calls.or(why.rows.first());
+    let call_rows = why.rows.iter().find(|table| table.name().starts_with(names::UNIFIED_PERF_SUMMARY));
+    let rows = call_rows.or(why.rows.first());
     let query = RowQuery { top, ..RowQuery::default() };
     if let Some(rows) = rows {
         answer.tables = vec![part(rows, &query, Vec::new())?];
@@ -486,7 +486,7 @@ fn why(
 fn tree(
     session: &Session,
     asked: &Asked,
-    given: OfTree,
+    given: TreeArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let depth = within("depth", given.depth, 4, 32)?;
@@ -525,14 +525,14 @@ fn tree(
 
 /// A table of a report that is made for this call alone.
 fn part_of(report: &Report, name: &str, top: usize) -> Result<JsonTable<'static>, Refusal> {
-    let table = table_named(report.tables.tables(), name).map_err(of_rows)?;
+    let table = table_named(report.tables.tables(), name).map_err(from_row_error)?;
     part(table, &RowQuery { top, ..RowQuery::default() }, Vec::new())
 }
 
 fn path(
     session: &Session,
     asked: &Asked,
-    given: OfPath,
+    given: PathArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 20, 500)?;
@@ -541,7 +541,7 @@ fn path(
     let window = window(given.window)?;
     let report = CriticalPathReporter { window, ..CriticalPathReporter::default() }
         .report(std::slice::from_ref(&held.file.path), &mut run)
-        .map_err(|error| Refusal::of_answer(&error))?;
+        .map_err(|error| Refusal::from_answer(&error))?;
     let mut answer = about(session, asked, &held);
     answer.result = json!({"statements": report.summary.statements});
     answer.tables = vec![part_of(&report, names::CRITICAL_PATH, top)?];
@@ -551,7 +551,7 @@ fn path(
 fn diff(
     session: &Session,
     asked: &Asked,
-    given: OfRuns,
+    given: RunsArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 20, 500)?;
@@ -559,7 +559,7 @@ fn diff(
     let mut run = Run { reading: following.reading(), ..Run::default() };
     let paths = [runs[0].file.path.clone(), runs[1].file.path.clone()];
     let report =
-        DiffReporter::default().report(&paths, &mut run).map_err(|error| Refusal::of_answer(&error))?;
+        DiffReporter::default().report(&paths, &mut run).map_err(|error| Refusal::from_answer(&error))?;
     let role = |(at, held): (usize, &Arc<Held>)| Input {
         id: format!("t{}", at + 1),
         role: [Role::Baseline, Role::Candidate][at],
@@ -575,7 +575,7 @@ fn diff(
 fn advise(
     session: &Session,
     asked: &Asked,
-    given: OfAdvice,
+    given: AdviceArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let top = within("top", given.top, 10, 50)?;
@@ -598,7 +598,7 @@ fn advise(
 fn gate(
     session: &Session,
     asked: &Asked,
-    given: OfGate,
+    given: GateArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let thresholds = match given.slower_by_pct {
@@ -616,8 +616,8 @@ fn gate(
         for file in files {
             let held = session.all().into_iter().find(|held| held.handle == *file);
             let allowed = held.map_or_else(|| session.roots().file(file), |held| Ok(held.file.clone()))?;
-            let of_file = reader.read(&allowed.path, &following.reading());
-            recordings.extend(of_file.map_err(|error| Refusal::of_answer(&error))?);
+            let file_recordings = reader.read(&allowed.path, &following.reading());
+            recordings.extend(file_recordings.map_err(|error| Refusal::from_answer(&error))?);
             inputs.push(Input::of(&allowed.path, role, inputs.len() + 1, details));
         }
         Ok::<_, Refusal>(recordings)
@@ -625,10 +625,15 @@ fn gate(
     let baseline = read(&given.baseline, Role::Baseline)?;
     let candidate = read(&given.candidate, Role::Candidate)?;
     let gate = Gate::new(baseline, candidate, &thresholds, &Default::default()).map_err(bad_value)?;
-    document(session.answer(asked, inputs).of_gate(&gate).map_err(bad_value)?)
+    document(session.answer(asked, inputs).with_gate(&gate).map_err(bad_value)?)
 }
 
-fn columns(session: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>) -> Result<Value, Refusal> {
+fn columns(
+    session: &Session,
+    asked: &Asked,
+    given: ColumnsArguments,
+    _: &Following<'_>,
+) -> Result<Value, Refusal> {
     let all = known_sheets();
     let chosen: Vec<_> = all.iter().filter(|sheet| sheet.name == given.name).collect();
     if chosen.is_empty() {
@@ -652,7 +657,7 @@ fn columns(session: &Session, asked: &Asked, given: OfColumns, _: &Following<'_>
 fn doctor(
     session: &Session,
     asked: &Asked,
-    given: OfDoctor,
+    given: DoctorArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
     let Some(trace) = given.trace else {

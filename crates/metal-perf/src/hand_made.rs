@@ -96,9 +96,9 @@ pub(crate) fn table(lines: &[Line]) -> OpsTable {
     let devices =
         lines.iter().filter_map(|line| line.device).max().map(|device| (device + 1).div_ceil(files + 1));
     for file in 0..=files {
-        let of_file = |line: &&Line| line.file == file;
+        let is_in_file = |line: &&Line| line.file == file;
         let start = lines.iter().position(|line| line.file == file).unwrap_or(0) as u32;
-        let rows = start..start + lines.iter().filter(of_file).count() as u32;
+        let rows = start..start + lines.iter().filter(is_in_file).count() as u32;
         table.files.push(OpsFile { path: format!("{file}.csv").into(), rows, devices });
     }
     for (position, line) in lines.iter().enumerate() {

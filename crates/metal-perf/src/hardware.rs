@@ -28,8 +28,8 @@ pub(crate) fn hardware(
         (None, Some(name)) => chip(name).map_err(MetalError::UnknownChipInFile)?,
         (None, None) => chip(DEFAULT_CHIP)?,
     };
-    let of_file = table.rows.iter().filter(|_| names_chip).filter_map(|row| row.available_cores).max();
-    let cores = of_file.unwrap_or(taken.worker_cores);
+    let file_cores = table.rows.iter().filter(|_| names_chip).filter_map(|row| row.available_cores).max();
+    let cores = file_cores.unwrap_or(taken.worker_cores);
     if names.len() > 1 {
         notices.push(MetalNotice::SeveralChips { names: names.clone(), taken: taken.name });
     }

@@ -79,7 +79,7 @@ pub(crate) fn merge(
         } else if devices.len() == 1 {
             queues.iter().flatten().map(|&entry| vec![entry]).collect()
         } else {
-            let blocks = if call_counts_tell(table, &queues) {
+            let blocks = if has_device_call_counts(table, &queues) {
                 by_call_count(table, &queues)
             } else {
                 let rows = queues.iter().map(Vec::len).sum();
@@ -117,7 +117,7 @@ struct Entry {
 type Block = Vec<Entry>;
 
 /// Whether all rows have a call count whose rest is their device.
-fn call_counts_tell(table: &OpsTable, queues: &[Vec<Entry>]) -> bool {
+fn has_device_call_counts(table: &OpsTable, queues: &[Vec<Entry>]) -> bool {
     let devices = table.files.iter().find_map(|file| file.devices).unwrap_or(u32::MAX).max(1);
     queues.iter().flatten().all(|entry| {
         let row = &table.rows[entry.row as usize];
@@ -133,7 +133,7 @@ type CallKey = (i64, Option<i64>, Option<i64>, StringId, usize);
 
 fn by_call_count(table: &OpsTable, queues: &[Vec<Entry>]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut of_call: HashMap<CallKey, usize> = HashMap::new();
+    let mut block_by_call: HashMap<CallKey, usize> = HashMap::new();
     for queue in queues {
         let mut seen: HashMap<(i64, Option<i64>, Option<i64>, StringId), usize> = HashMap::new();
         for &entry in queue {
@@ -142,7 +142,7 @@ fn by_call_count(table: &OpsTable, queues: &[Vec<Entry>]) -> Vec<Block> {
             let times = seen.entry((call, row.trace_id, row.replay_session, entry.name)).or_insert(0);
             let key = (call, row.trace_id, row.replay_session, entry.name, *times);
             *times += 1;
-            let block = *of_call.entry(key).or_insert_with(|| {
+            let block = *block_by_call.entry(key).or_insert_with(|| {
                 blocks.push(Vec::new());
                 blocks.len() - 1
             });

@@ -233,7 +233,7 @@ pub enum MetalNotice {
 
 impl MetalNotice {
     /// Whether it says why there is nothing to report.
-    pub(crate) fn says_nothing_to_report(&self) -> bool {
+    pub(crate) fn excuses_empty_report(&self) -> bool {
         matches!(
             self,
             MetalNotice::OnlySignposts { .. }

@@ -64,7 +64,7 @@ impl MetalReport {
         let window_counts = Counts::of(&ops);
         observe(&table, &ops, options.conventions, &mut notices);
         filter(&mut ops, &table.rows, &options);
-        if ops.is_empty() && !notices.iter().any(MetalNotice::says_nothing_to_report) {
+        if ops.is_empty() && !notices.iter().any(MetalNotice::excuses_empty_report) {
             notices.push(MetalNotice::NothingLeft { of: window_counts.rows() });
         }
         let totals = derive(&mut ops);

@@ -145,9 +145,10 @@ impl Cut<'_> {
             .collect();
         for (file, bounds) in bounds.iter().enumerate() {
             if bounds.start.is_some() || bounds.end.is_some() {
-                let of_file: Vec<u32> = kept.iter().copied().filter(|&row| self.file(row) == file).collect();
+                let file_rows: Vec<u32> =
+                    kept.iter().copied().filter(|&row| self.file(row) == file).collect();
                 let several = (files > 1).then_some(file as u32);
-                self.tell(&of_file, bounds.start, bounds.end, several, asked, notices);
+                self.tell(&file_rows, bounds.start, bounds.end, several, asked, notices);
             }
         }
         kept
@@ -208,10 +209,10 @@ impl Cut<'_> {
     fn last_with_operations(&self, file: u32, notices: &mut Vec<MetalNotice>) -> Bounds {
         let signposts = self.signposts_of(file);
         let Some(&last) = signposts.last() else { return Bounds::default() };
-        let of_file = self.rows.iter().rev().filter(|&&row| self.file(row) == file as usize);
+        let file_rows = self.rows.iter().rev().filter(|&&row| self.file(row) == file as usize);
         let mut followed = false;
         let mut start = None;
-        for &row in of_file {
+        for &row in file_rows {
             if !is_signpost(self.table, row) {
                 followed = true;
             } else if followed {

@@ -70,7 +70,7 @@ pub(crate) fn align(reference: &[End], rank: &[End], near: Option<i64>) -> Align
     if shorter == 0 {
         return nothing(None);
     }
-    let (of_reference, of_rank) = (by_time(reference), by_time(rank));
+    let (reference_order, rank_order) = (by_time(reference), by_time(rank));
     let differences = differences(&by_signature(reference), &by_signature(rank));
     let mut agreed = Vec::new();
     for width in WIDTHS {
@@ -84,11 +84,11 @@ pub(crate) fn align(reference: &[End], rank: &[End], near: Option<i64>) -> Align
         return nothing(Some(Doubt::NoCommonOffset));
     }
     let spacing =
-        upper_median(of_reference.windows(2).map(|two| reference[two[1]].time - reference[two[0]].time));
+        upper_median(reference_order.windows(2).map(|two| reference[two[1]].time - reference[two[0]].time));
     let paired = |agreed: &Agreed| {
         let tolerance =
             (10 * agreed.deviation).max(20_000).min(spacing.map_or(i64::MAX, |spacing| spacing / 2).max(1));
-        let pairs = merge(reference, &of_reference, rank, &of_rank, agreed.offset, tolerance);
+        let pairs = merge(reference, &reference_order, rank, &rank_order, agreed.offset, tolerance);
         let overlap = overlap(reference, rank, agreed.offset);
         let count = pairs.iter().flatten().count();
         (overlap.0 + overlap.1 - (2 * count).min(overlap.0 + overlap.1), count, overlap, pairs, *agreed)
@@ -183,9 +183,9 @@ fn densest(differences: &[i64], width: i64, near: Option<i64>) -> Vec<Agreed> {
 /// Pairs in order of time, each collective once.
 fn merge(
     reference: &[End],
-    of_reference: &[usize],
+    reference_order: &[usize],
     rank: &[End],
-    of_rank: &[usize],
+    rank_order: &[usize],
     offset: i64,
     tolerance: i64,
 ) -> Vec<Option<usize>> {
@@ -193,12 +193,12 @@ fn merge(
     let (mut at, mut other) = (0, 0);
     // Distance of a pair of like collectives that may be one.
     let distance = |at: usize, other: usize| {
-        let (own, its) = (rank.get(*of_rank.get(at)?)?, reference.get(*of_reference.get(other)?)?);
+        let (own, its) = (rank.get(*rank_order.get(at)?)?, reference.get(*reference_order.get(other)?)?);
         let distance = own.time - offset - its.time;
         (own.signature == its.signature && distance.abs() <= tolerance).then_some(distance.abs())
     };
-    while at < of_rank.len() && other < of_reference.len() {
-        let (position, partner) = (of_rank[at], of_reference[other]);
+    while at < rank_order.len() && other < reference_order.len() {
+        let (position, partner) = (rank_order[at], reference_order[other]);
         let ahead = rank[position].time - offset - reference[partner].time;
         match distance(at, other) {
             Some(own) if distance(at, other + 1).is_some_and(|next| next < own) => other += 1,

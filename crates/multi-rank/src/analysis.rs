@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::exchange::Entry;
 use crate::job::Job;
-use crate::matching::{Lane, MatchOfRank, Matching, Pairing, Signatures, match_collectives};
+use crate::matching::{Lane, Matching, Pairing, RankMatch, Signatures, match_collectives};
 use crate::options::JobOptions;
 use crate::reduction::{RankFigures, Reduction, SizeClass, StepShifts, StepTimes, Steps, find_own_lateness};
 
@@ -33,7 +33,7 @@ pub struct JobAnalysis {
     pub(crate) options: JobOptions,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) signatures: Signatures,
-    pub(crate) matches: Vec<MatchOfRank>,
+    pub(crate) matches: Vec<RankMatch>,
     pub(crate) clocks: Clocks,
     /// By recording.
     pub(crate) ranks: Vec<RankFigures>,
@@ -56,7 +56,7 @@ impl JobAnalysis {
     pub fn new(job: Job, options: JobOptions) -> Result<Self, Error> {
         let pairing = options.conventions.pairing.unwrap_or(options.pairing);
         let clock = options.conventions.clock.unwrap_or(options.clock);
-        let Matching { lanes, signatures, entries, of_ranks, clock_pairs, windows, diagnostics } =
+        let Matching { lanes, signatures, entries, rank_matches, clock_pairs, windows, diagnostics } =
             match_collectives(&job, pairing)?;
         let clocks = Clocks::solve(&job, &clock_pairs, clock);
         let keeps = options.detail_rows;
@@ -93,7 +93,7 @@ impl JobAnalysis {
             options,
             lanes,
             signatures,
-            matches: of_ranks,
+            matches: rank_matches,
             ranks,
             classes,
             details,

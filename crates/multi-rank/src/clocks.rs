@@ -234,8 +234,8 @@ impl Clocks {
                     let (host, against, by) = (name(new), name(known), jump.by);
                     solved.diagnostics.push(Diagnostic::ClockJump { host, against, by });
                 }
-                let of_known = base.jumps.iter().map(|jump| Jump { at: jump.at + offset, ..*jump });
-                let jumps = own.into_iter().chain(of_known).collect();
+                let known_jumps = base.jumps.iter().map(|jump| Jump { at: jump.at + offset, ..*jump });
+                let jumps = own.into_iter().chain(known_jumps).collect();
                 solved.corrections[new] = Correction {
                     jumps,
                     offset: base.offset + offset,

@@ -33,14 +33,14 @@ pub(crate) struct Collectives {
     pub(crate) stragglers: Vec<Straggler>,
     /// Columns of ranks beside the synchronising ones: of each collective the ranks that none before it had. None where
     /// there are too many ranks.
-    pub(crate) rank_columns: Vec<(u32, OfRank)>,
+    pub(crate) rank_columns: Vec<(u32, RankColumn)>,
     /// Ranks of the uneven ones in the order in which they come. None where there are too many.
     pub(crate) uneven_ranks: Vec<u32>,
 }
 
 /// A column of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OfRank {
+pub(crate) enum RankColumn {
     Start,
     Duration,
     Wait,
@@ -174,14 +174,15 @@ fn in_order_of_appearance<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<
     members.map(|member| member.rank).filter(|&rank| seen.insert(rank)).collect()
 }
 
-fn rank_columns(collectives: &[Synchronising]) -> Vec<(u32, OfRank)> {
+fn rank_columns(collectives: &[Synchronising]) -> Vec<(u32, RankColumn)> {
     let mut seen = HashSet::new();
     let mut columns = Vec::new();
     for collective in collectives {
         let new = collective.members.iter().map(|member| member.rank).filter(|&rank| seen.insert(rank));
         let new: Vec<u32> = new.collect();
-        columns.extend(new.iter().flat_map(|&rank| [(rank, OfRank::Start), (rank, OfRank::Duration)]));
-        columns.extend(new.into_iter().map(|rank| (rank, OfRank::Wait)));
+        columns
+            .extend(new.iter().flat_map(|&rank| [(rank, RankColumn::Start), (rank, RankColumn::Duration)]));
+        columns.extend(new.into_iter().map(|rank| (rank, RankColumn::Wait)));
     }
     columns
 }
@@ -421,7 +422,7 @@ fn stragglers(job: &Job, conventions: &Conventions, collectives: &Collectives) -
         }
     }
     let mut stragglers: Vec<Straggler> = order.iter().filter_map(|rank| by_rank.get(rank).copied()).collect();
-    if conventions.shares == ShareRule::OfRank {
+    if conventions.shares == ShareRule::Rank {
         for straggler in &mut stragglers {
             straggler.of = straggler.collectives;
         }

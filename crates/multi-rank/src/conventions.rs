@@ -90,9 +90,9 @@ pub enum TieRule {
 pub enum ShareRule {
     /// Its collectives.
     #[default]
-    OfRank,
+    Rank,
     /// Those of all ranks.
-    OfJob,
+    Job,
 }
 
 /// To what figures are rounded.

@@ -67,7 +67,7 @@ pub struct Straggler {
 /// gives from the lower share on.
 const SHARE: f64 = 1.0;
 const SHARE_OF_THE_USUAL_LATE: f64 = 0.1;
-const MORE_THAN_CHANCE: f64 = 2.0;
+const CHANCE_FACTOR: f64 = 2.0;
 
 impl JobFinding {
     /// What there is to say of a job; `None` of a single rank or without collectives.
@@ -142,7 +142,7 @@ fn stragglers(analysis: &JobAnalysis) -> Vec<Straggler> {
         let share = late.lateness as f64 / device as f64 * 100.0;
         let by_chance =
             figures.fair_share as f64 * late.collectives as f64 / figures.collectives.max(1) as f64;
-        let is_usual = late.late as f64 * 1e6 > MORE_THAN_CHANCE * by_chance;
+        let is_usual = late.late as f64 * 1e6 > CHANCE_FACTOR * by_chance;
         if share < SHARE && !(is_usual && share >= SHARE_OF_THE_USUAL_LATE) {
             continue;
         }

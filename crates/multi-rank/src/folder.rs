@@ -95,7 +95,7 @@ impl Source {
 
     /// What identifies a device of the profile that this is of.
     #[must_use]
-    pub fn of_device(&self, device: ProfileDevice) -> Self {
+    pub fn for_device(&self, device: ProfileDevice) -> Self {
         let path_hash = hash(format!("{:016x} {}", self.path_hash, device.plane).as_bytes());
         Source { path_hash, device: Some(device), ..self.clone() }
     }
@@ -133,7 +133,7 @@ impl Manifest {
     }
 
     /// Whether the two recordings say different numbers of ranks.
-    fn is_of_other_job(&self, other: &Manifest) -> bool {
+    fn is_other_job(&self, other: &Manifest) -> bool {
         self.world_size.zip(other.world_size).is_some_and(|(own, other)| own != other)
     }
 }
@@ -435,18 +435,18 @@ impl JobFolder {
         let listed = self.ranks.iter().map(|other| &other.manifest);
         let others: Vec<&Manifest> =
             listed.chain(&written).filter(|other| other.schema == SCHEMA && !is_same(other)).collect();
-        let of_rank = others.into_iter().filter(|other| rank.is_some() && other.rank == rank);
-        let (of_other_jobs, of_rank): (Vec<&Manifest>, Vec<&Manifest>) =
-            of_rank.partition(|other| manifest.is_of_other_job(other));
-        let at_the_time = |other: &&&Manifest| other.window.0 <= window.1 && window.0 <= other.window.1;
-        if let (Some(rank), Some(other)) = (rank, of_rank.iter().find(at_the_time)) {
+        let same_rank = others.into_iter().filter(|other| rank.is_some() && other.rank == rank);
+        let (other_jobs, same_rank): (Vec<&Manifest>, Vec<&Manifest>) =
+            same_rank.partition(|other| manifest.is_other_job(other));
+        let is_overlapping = |other: &&&Manifest| other.window.0 <= window.1 && window.0 <= other.window.1;
+        if let (Some(rank), Some(other)) = (rank, same_rank.iter().find(is_overlapping)) {
             let (first, second) = (&other.source.path, &manifest.source.path);
             return Err(Error::RankTwice { rank, first: first.into(), second: second.into() });
         }
-        if let Some(world_size) = world_size.filter(|_| !of_other_jobs.is_empty()) {
+        if let Some(world_size) = world_size.filter(|_| !other_jobs.is_empty()) {
             name = format!("{name}-of-{world_size}");
         }
-        if !of_rank.is_empty() {
+        if !same_rank.is_empty() {
             name = format!("{name}-at-{}", window.0);
         }
         let destination = self.path.join(&name);
@@ -454,8 +454,8 @@ impl JobFolder {
             tables.each(&mut Files { folder, key: manifest.key() })?;
             write_manifest(&folder.join(MANIFEST), &manifest)
         })?;
-        let of_source = |other: &&RankFolder| other.source().path_hash == manifest.source.path_hash;
-        let old = self.ranks.iter().filter(of_source).filter(|other| !other.is_packed());
+        let is_same_source = |other: &&RankFolder| other.source().path_hash == manifest.source.path_hash;
+        let old = self.ranks.iter().filter(is_same_source).filter(|other| !other.is_packed());
         // That which made room for the new one is no more.
         for old in old.filter(|other| other.path != destination && other.path.exists()) {
             remove_folder(&old.path, MANIFEST)?;

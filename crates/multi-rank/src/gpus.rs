@@ -35,16 +35,16 @@ pub fn trace_of_gpu(trace: &Trace, gpu: i64) -> Trace {
             gpus_of_process.entry(process(events.track(event))).or_default().insert(gpu);
         }
     }
-    let is_of_gpu = |track: TrackId| match gpus_of_process.get(&process(track)) {
+    let is_on_gpu = |track: TrackId| match gpus_of_process.get(&process(track)) {
         Some(gpus) => gpus.contains(&gpu),
         None => gpus_of_process.is_empty(),
     };
-    let mut of_gpu = trace.clone();
-    of_gpu.retain(|event| match events.device(event) {
+    let mut gpu_trace = trace.clone();
+    gpu_trace.retain(|event| match events.device(event) {
         Some(device) => device == gpu,
-        None => is_of_gpu(events.track(event)),
+        None => is_on_gpu(events.track(event)),
     });
-    of_gpu
+    gpu_trace
 }
 
 /// Gives the tables of a GPU its place among the ranks of the job.

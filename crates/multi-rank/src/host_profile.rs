@@ -18,7 +18,7 @@ use xla_perf::collectives::{
 };
 use xla_perf::{Gpu, GpuEvent, JaxAnalysis, Operator};
 
-use crate::map::{Clock, KernelRows, count, done_launch, group_key, is_damage, say_what_came_before};
+use crate::map::{Clock, KernelRows, count, done_launch, fill_preceding_activity, group_key, is_damage};
 use crate::members::Members;
 use crate::occupancy::LaunchedSpan;
 use crate::rows::Text;
@@ -43,18 +43,18 @@ pub struct HostOfJob {
 /// is the name.
 #[must_use]
 pub fn host_names(profiles: &[(&Path, Option<String>)]) -> Vec<String> {
-    let of_file = |path: &Path| {
+    let file_stem = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.split(".xplane").next().unwrap_or_default().to_owned()
     };
     let mut files: BTreeMap<String, usize> = BTreeMap::new();
     for (path, _) in profiles {
-        *files.entry(of_file(path)).or_default() += 1;
+        *files.entry(file_stem(path)).or_default() += 1;
     }
     let name = |(path, recorded): &(&Path, Option<String>)| {
-        let of_file = of_file(path);
-        let by_path = || match files.get(&of_file) {
-            Some(1) => of_file.clone(),
+        let stem = file_stem(path);
+        let by_path = || match files.get(&stem) {
+            Some(1) => stem.clone(),
             _ => path.display().to_string(),
         };
         recorded.clone().or_else(|| host_of_path(path)).unwrap_or_else(by_path)
@@ -241,11 +241,11 @@ impl<'a> HostMap<'a> {
     /// Instructions by name and kind of work. The host calls programs, and none of them on its own.
     fn ops(&self, position: usize) -> Vec<OpRow> {
         let analysis = self.analysis;
-        let of_gpu = |kernels: &[usize]| {
+        let is_on_gpu = |kernels: &[usize]| {
             kernels.first().is_some_and(|&first| analysis.device_events()[first].gpu == position)
         };
         let mut rows: BTreeMap<(&str, &str), OpRow> = BTreeMap::new();
-        for call in analysis.calls().iter().filter(|call| of_gpu(&call.kernels)) {
+        for call in analysis.calls().iter().filter(|call| is_on_gpu(&call.kernels)) {
             let Operator { name, category, .. } = &analysis.operators()[call.operator];
             let row = rows.entry((name, category.as_str())).or_insert_with(|| OpRow {
                 name: Some(name.as_str().into()),
@@ -279,7 +279,7 @@ impl<'a> HostMap<'a> {
             groups[row.group as usize].collectives += 1;
         }
         let spans = self.device[position].iter().map(|work| self.span(work)).collect();
-        say_what_came_before(&mut rows, spans, self.clock);
+        fill_preceding_activity(&mut rows, spans, self.clock);
         (groups, rows)
     }
 

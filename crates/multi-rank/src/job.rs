@@ -109,17 +109,17 @@ impl Job {
         set_aside_other_processes(&mut read, &mut diagnostics);
         let world_size = read.iter().find_map(|(_, row, ..)| usize::try_from(row.world_size?).ok());
         let mut recordings = Vec::new();
-        let mut of_recordings = Vec::new();
+        let mut group_rows = Vec::new();
         for (rank, row, groups, folder) in numbered(read, &mut diagnostics) {
             recordings.push(Recording { rank, row, folder, clock: 0, group_of: Vec::new() });
-            of_recordings.push(groups);
+            group_rows.push(groups);
         }
         let clocks = clock_domains(&mut recordings);
-        let groups = groups(&mut recordings, &of_recordings);
+        let groups = groups(&mut recordings, &group_rows);
         // How many hosts a job has, no profile says; the groups of its programs name them all.
-        let of_profiles = recordings.iter().any(|recording| recording.folder.source().device.is_some());
+        let has_profiles = recordings.iter().any(|recording| recording.folder.source().device.is_some());
         let last =
-            groups.iter().filter(|_| of_profiles).filter_map(|group| group.members.iter().last()).max();
+            groups.iter().filter(|_| has_profiles).filter_map(|group| group.members.iter().last()).max();
         let world_size = world_size.max(last.map(|last| last as usize + 1));
         let present = Members::new(recordings.iter().map(|recording| recording.rank));
         let world_size = world_size.unwrap_or(present.len()).max(present.len());
@@ -162,10 +162,10 @@ impl Job {
         }
         for group in &self.groups {
             if group.name.is_none() {
-                let of_recordings =
+                let group_ranks =
                     group.recordings.iter().map(|&(recording, _)| self.recordings[recording].rank);
                 let kernels = group.recordings.iter().map(|&(_, kernels)| kernels).sum();
-                self.diagnostics.push(Diagnostic::NoMetadata { ranks: Members::new(of_recordings), kernels });
+                self.diagnostics.push(Diagnostic::NoMetadata { ranks: Members::new(group_ranks), kernels });
             } else if group.partial {
                 self.diagnostics.push(Diagnostic::MembersPartial { group: group.title() });
             }
@@ -219,7 +219,7 @@ fn leave_out_other_jobs(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnostic>)
 fn set_aside_other_processes(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnostic>) {
     let rank = |(given, row, ..): &Read| given.or_else(|| u32::try_from(row.rank?).ok());
     let works = |(_, row, ..): &Read| row.busy_ns > 0 || row.collectives > 0;
-    let some_work = read.iter().any(works);
+    let has_work = read.iter().any(works);
     let present = Members::new(read.iter().filter_map(rank));
     let world_size = read.iter().find_map(|(_, row, ..)| usize::try_from(row.world_size?).ok());
     let is_whole = world_size.is_some_and(|size| {
@@ -230,7 +230,7 @@ fn set_aside_other_processes(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnos
         let (_, row, _, folder) = recording;
         let why = if rank(recording).is_some() || row.world_size.is_some() {
             None
-        } else if some_work && !works(recording) {
+        } else if has_work && !works(recording) {
             Some("it has no device work, no collectives, no distributedInfo and no rank in its name")
         } else if is_whole {
             Some("it names no rank, and every rank of the job has a recording")
@@ -276,7 +276,7 @@ fn numbered(
 /// stand on one, and else each recording is thought to have a clock of its own.
 fn clock_domains(recordings: &mut [Recording]) -> Vec<ClockDomain> {
     let ranks = recordings.len();
-    let of_host = devices_of_host(recordings).unwrap_or(0);
+    let host_devices = devices_of_host(recordings).unwrap_or(0);
     let shares_device = |a: &Recording, b: &Recording| a.row.device == b.row.device && a.rank != b.rank;
     let mut by_device: Vec<&Recording> = recordings.iter().filter(|of| of.row.device.is_some()).collect();
     by_device.sort_few_by_key(|recording| recording.row.device);
@@ -285,7 +285,7 @@ fn clock_domains(recordings: &mut [Recording]) -> Vec<ClockDomain> {
     let mut known: HashMap<String, usize> = HashMap::new();
     for recording in recordings {
         let visible = u32::try_from(recording.row.visible_devices).unwrap_or(0);
-        let devices = of_host.max(visible);
+        let devices = host_devices.max(visible);
         let (name, is_host) = match &recording.row.host {
             Some(host) => (host.to_string(), true),
             None if ranks <= visible as usize && has_own_devices => ("host 0".to_owned(), true),
@@ -312,10 +312,10 @@ fn devices_of_host(recordings: &[Recording]) -> Option<u32> {
 }
 
 /// The groups of a job: those of its recordings that have one name and the same members.
-fn groups(recordings: &mut [Recording], of_recordings: &[Vec<GroupRow>]) -> Vec<Group> {
+fn groups(recordings: &mut [Recording], group_rows: &[Vec<GroupRow>]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known: BTreeMap<i64, usize> = BTreeMap::new();
-    for (index, (recording, rows)) in recordings.iter_mut().zip(of_recordings).enumerate() {
+    for (index, (recording, rows)) in recordings.iter_mut().zip(group_rows).enumerate() {
         for row in rows {
             debug_assert_eq!(row.key, group_key(row.name.as_deref(), row.members.as_deref(), row.size));
             let at = *known.entry(row.key).or_insert_with(|| {

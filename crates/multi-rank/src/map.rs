@@ -103,13 +103,13 @@ impl<'a> Map<'a> {
         let (division, texts) = (OnceLock::new(), HashMap::new());
         let mut map = Map { analysis, tree, trace, device, division, texts };
         let collective = trace.events().arguments().collective.iter();
-        let of_collectives = collective.flat_map(|(_, collective)| {
+        let collective_texts = collective.flat_map(|(_, collective)| {
             let Collective { name, group_name, group_description, group_ranks, dtype, .. } = collective;
             let splits = [collective.in_split_size, collective.out_split_size];
             [name, group_name, group_description, group_ranks, dtype].into_iter().chain(splits).flatten()
         });
-        let of_kernels = map.device.iter().map(|&(event, _)| trace.events().name(event));
-        for id in of_collectives.chain(of_kernels) {
+        let kernel_names = map.device.iter().map(|&(event, _)| trace.events().name(event));
+        for id in collective_texts.chain(kernel_names) {
             map.texts.entry(id).or_insert_with(|| trace.text(id).into());
         }
         map
@@ -146,13 +146,13 @@ impl<'a> Map<'a> {
     fn rank(&self, path: &Path, collectives: usize, steps: &[StepRow]) -> RankRow {
         let facts = self.trace.facts();
         let distributed = facts.distributed.clone().unwrap_or_default();
-        let of_path = || usual_rank_of_path(path).map(|rank| (i64::from(rank), "file name"));
-        let rank = distributed.rank.map(|rank| (rank, "recording")).or_else(of_path);
+        let path_rank = || usual_rank_of_path(path).map(|rank| (i64::from(rank), "file name"));
+        let rank = distributed.rank.map(|rank| (rank, "recording")).or_else(path_rank);
         let events = self.trace.events();
         let (window_start_ns, window_end_ns) = Clock(self.trace).window();
         let device = events.arguments().device.iter().map(|(_, device)| device).find(|&device| device >= 0);
-        let of_device = |index: i64| facts.devices.iter().find(|device| device.id == Some(index));
-        let properties = device.and_then(of_device).or_else(|| facts.devices.first());
+        let device_numbered = |index: i64| facts.devices.iter().find(|device| device.id == Some(index));
+        let properties = device.and_then(device_numbered).or_else(|| facts.devices.first());
         let timeline = self.analysis.timeline().unwrap_or_default();
         let level = self.analysis.iterations().detected().steps();
         RankRow {
@@ -322,7 +322,7 @@ impl<'a> Map<'a> {
             groups[row.group as usize].collectives += 1;
         }
         let spans = self.device.iter().map(|&(event, activity)| self.span(event, activity)).collect();
-        say_what_came_before(&mut rows, spans, Clock(self.trace));
+        fill_preceding_activity(&mut rows, spans, Clock(self.trace));
         (groups, rows)
     }
 
@@ -388,7 +388,7 @@ impl<'a> Map<'a> {
 
 /// What the device and the host did between a collective and the one before it of its group; `spans` are the events of
 /// the device.
-pub(crate) fn say_what_came_before(
+pub(crate) fn fill_preceding_activity(
     rows: &mut [CollectiveRow],
     mut spans: Vec<LaunchedSpan>,
     clock: Clock<'_>,
@@ -488,21 +488,21 @@ impl DescribedCalls {
     /// What is known of the collective of a kernel, from where, and the host's call.
     fn of(&self, tree: &TraceTree, kernel: EventId) -> (Collective, Option<&'static str>, Option<EventId>) {
         let events = tree.trace().events();
-        let of_event = |event: EventId| events.arguments().collective.get(event.index());
+        let recorded_collective = |event: EventId| events.arguments().collective.get(event.index());
         let same_id = events.operator_id(kernel).and_then(|id| self.by_external_id.get(&id)).copied();
         let above = || {
             let launch = tree.launch(kernel)?;
-            tree.ancestors(launch).find(|&event| of_event(event).is_some())
+            tree.ancestors(launch).find(|&event| recorded_collective(event).is_some())
         };
         let call = same_id.or_else(above);
-        let own = of_event(kernel).filter(|own| own.name.is_some() || own.group_name.is_some());
-        match (own, call.and_then(of_event)) {
+        let own = recorded_collective(kernel).filter(|own| own.name.is_some() || own.group_name.is_some());
+        match (own, call.and_then(recorded_collective)) {
             // Newer recorders number the collective on the call alone.
-            (Some(own), of_call) => {
-                let sequence = own.sequence.or_else(|| of_call?.sequence);
+            (Some(own), call_collective) => {
+                let sequence = own.sequence.or_else(|| call_collective?.sequence);
                 (Collective { sequence, ..own }, Some("kernel"), call)
             }
-            (None, Some(of_call)) => (of_call, Some("operator"), call),
+            (None, Some(call_collective)) => (call_collective, Some("operator"), call),
             (None, None) => (Collective::default(), None, call),
         }
     }
@@ -607,15 +607,15 @@ fn members(
     if let Some(group) = listed {
         return (Members::new(group.ranks.iter().filter_map(|&rank| u32::try_from(rank).ok())), true);
     }
-    let of_text = ranks_text.and_then(Members::from_list);
-    if let Some((members, true)) = &of_text {
+    let text_members = ranks_text.and_then(Members::from_list);
+    if let Some((members, true)) = &text_members {
         return (members.clone(), true);
     }
     let regular = || {
         let (start, stride) = (collective.global_rank_start?, collective.global_rank_stride?);
         Members::regular(start, stride, collective.group_size?)
     };
-    match (regular(), of_text) {
+    match (regular(), text_members) {
         (Some(members), _) => (members, true),
         (None, Some((members, _))) => (members, false),
         (None, None) => (Members::default(), false),

@@ -149,7 +149,7 @@ pub(crate) struct Lane {
 
 /// How the collectives of a rank in a lane were matched.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MatchOfRank {
+pub(crate) struct RankMatch {
     pub(crate) lane: usize,
     pub(crate) recording: usize,
     pub(crate) tier: Tier,
@@ -163,7 +163,7 @@ pub(crate) struct Matching {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) signatures: Signatures,
     pub(crate) entries: Runs,
-    pub(crate) of_ranks: Vec<MatchOfRank>,
+    pub(crate) rank_matches: Vec<RankMatch>,
     pub(crate) clock_pairs: Vec<ClockPair>,
     /// By recording from the start of its first to the end of its last collective, on its own clock.
     pub(crate) windows: Vec<(i64, i64)>,
@@ -231,7 +231,7 @@ pub(crate) fn match_collectives(job: &Job, pairing: Pairing) -> Result<Matching,
             lanes: Vec::new(),
             signatures: Signatures::default(),
             entries: Runs::default(),
-            of_ranks: Vec::new(),
+            rank_matches: Vec::new(),
             clock_pairs: Vec::new(),
             windows: vec![(i64::MAX, i64::MIN); job.recordings.len()],
             diagnostics: Vec::new(),
@@ -285,15 +285,15 @@ impl Matcher<'_> {
                 .max_by_key(|&&(recording, kernels)| (kernels, std::cmp::Reverse(recording)))
                 .map(|of| of.0)
         };
-        let of_groups: Vec<Option<usize>> =
+        let busiest_recordings: Vec<Option<usize>> =
             job.groups.iter().map(|group| busiest(&group.recordings)).collect();
-        let mut of_recordings: Vec<usize> = of_groups.iter().flatten().copied().collect();
-        of_recordings.sort_unstable();
-        of_recordings.dedup();
-        read_ahead(job, &of_recordings, |recording, rows| {
+        let mut read_recordings: Vec<usize> = busiest_recordings.iter().flatten().copied().collect();
+        read_recordings.sort_unstable();
+        read_recordings.dedup();
+        read_ahead(job, &read_recordings, |recording, rows| {
             for (lane, executions) in self.executions(recording, rows)? {
                 let Lane { group, pair } = self.lanes[lane];
-                if pair.is_none() && of_groups[group] == Some(recording) {
+                if pair.is_none() && busiest_recordings[group] == Some(recording) {
                     self.references[lane] =
                         Some(Reference::new(recording, &executions, &self.matching.signatures));
                 }
@@ -310,7 +310,7 @@ impl Matcher<'_> {
         for (lane, recording, executions) in std::mem::take(&mut self.deferred) {
             self.match_rank(lane, recording, executions, false)?;
         }
-        self.matching.of_ranks.sort_few_by_key(|of_rank| (of_rank.recording, of_rank.lane));
+        self.matching.rank_matches.sort_few_by_key(|rank_match| (rank_match.recording, rank_match.lane));
         self.match_left_over()
     }
 
@@ -323,7 +323,7 @@ impl Matcher<'_> {
         let of = &self.job.recordings[recording];
         let mut lanes: Vec<(usize, Vec<Execution>)> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
-        let mut of_calls: HashMap<(usize, i64), usize> = HashMap::new();
+        let mut call_positions: HashMap<(usize, i64), usize> = HashMap::new();
         let mut stream = None;
         for (position, row) in (0_u32..).zip(&rows) {
             let lane = self.lane(of, row);
@@ -341,14 +341,14 @@ impl Matcher<'_> {
             let end = start.saturating_add(row.duration_ns);
             let window = &mut self.matching.windows[recording];
             *window = (window.0.min(start), window.1.max(end));
-            if let Some(&at) = row.call.and_then(|call| of_calls.get(&(lane, call))) {
+            if let Some(&at) = row.call.and_then(|call| call_positions.get(&(lane, call))) {
                 let entry: &mut Entry = &mut executions[at].entry;
                 entry.start = entry.start.min(start);
                 entry.end = entry.end.max(end);
                 entry.kernels += 1;
                 continue;
             }
-            of_calls.extend(row.call.map(|call| ((lane, call), executions.len())));
+            call_positions.extend(row.call.map(|call| ((lane, call), executions.len())));
             let entry = Entry {
                 lane: lane as u32,
                 recording: recording as u32,
@@ -399,7 +399,7 @@ impl Matcher<'_> {
         let numbered = executions.iter().all(|execution| execution.sequence.is_some())
             && reference.is_numbered(&executions);
         let named = self.job.groups[self.lanes[lane].group].name.is_some();
-        let mut of_rank = MatchOfRank {
+        let mut rank_match = RankMatch {
             lane,
             recording,
             tier: if named { Tier::Aligned } else { Tier::AlignedStream },
@@ -416,9 +416,9 @@ impl Matcher<'_> {
             for (execution, &index) in executions.iter_mut().zip(&reference.indices) {
                 execution.entry.index = index;
             }
-            of_rank.tier = if numbered { Tier::Sequence } else { of_rank.tier };
+            rank_match.tier = if numbered { Tier::Sequence } else { rank_match.tier };
         } else if numbered {
-            of_rank.tier = Tier::Sequence;
+            rank_match.tier = Tier::Sequence;
             for execution in &mut executions {
                 execution.entry.index = reference.index(execution.sequence.unwrap_or_default());
             }
@@ -430,13 +430,13 @@ impl Matcher<'_> {
                 let alignment = align(&reference.ends, &ends(&executions, signatures), near);
                 match alignment.doubt {
                     None if reference.contradicts(&alignment, &executions) => {
-                        of_rank.tier = Tier::Aligned;
+                        rank_match.tier = Tier::Aligned;
                         by_ends = Some(alignment);
                     }
                     doubt => {
                         let apart =
                             clock_pair.as_ref().is_some_and(|pair| pair.deviation > WIDTHS[WIDTHS.len() - 1]);
-                        of_rank.doubt = doubt.filter(|_| apart);
+                        rank_match.doubt = doubt.filter(|_| apart);
                     }
                 }
             }
@@ -453,9 +453,9 @@ impl Matcher<'_> {
             if alignment.doubt.is_none() {
                 self.offsets.entry(clocks).or_insert(alignment.offset);
             }
-            of_rank.doubt = alignment.doubt;
+            rank_match.doubt = alignment.doubt;
             if alignment.doubt.is_some() && named {
-                of_rank.tier = Tier::Ordinal;
+                rank_match.tier = Tier::Ordinal;
                 for (at, execution) in executions.iter_mut().enumerate() {
                     execution.entry.index = reference.indices.get(at).copied().unwrap_or(at as i64);
                 }
@@ -478,11 +478,11 @@ impl Matcher<'_> {
                     }
                 }
             }
-            of_rank.unmatched = of_rank.executions - matched.len() as u64;
+            rank_match.unmatched = rank_match.executions - matched.len() as u64;
             executions = matched;
             clock_pair = reference.clock_pair(recording, &executions, signatures);
         }
-        if of_rank.tier == Tier::Aligned && numbered && reference.recording != recording {
+        if rank_match.tier == Tier::Aligned && numbered && reference.recording != recording {
             let domain = |clock: usize| self.job.clocks[clock].name.clone();
             let (host, against) = (domain(clocks.0), domain(clocks.1));
             let diagnostic = Diagnostic::OtherFirstStep { host, against };
@@ -491,7 +491,7 @@ impl Matcher<'_> {
             }
         }
         self.matching.clock_pairs.extend(clock_pair);
-        self.matching.of_ranks.push(of_rank);
+        self.matching.rank_matches.push(rank_match);
         for execution in executions {
             self.matching.entries.push(execution.entry)?;
         }
@@ -534,17 +534,18 @@ impl Matcher<'_> {
             }
             rest = &rest[together..];
         }
-        for of_rank in &mut self.matching.of_ranks {
-            let alone = unmatched.remove(&(of_rank.lane, of_rank.recording));
-            of_rank.unmatched = alone.unwrap_or(if of_rank.doubt.is_some() { of_rank.unmatched } else { 0 });
-            let group = &self.job.groups[self.lanes[of_rank.lane].group];
-            let rank = self.job.recordings[of_rank.recording].rank;
-            if let Some(doubt) = of_rank.doubt {
-                let (group, why) = (group.title(), in_words(doubt, of_rank.tier));
+        for rank_match in &mut self.matching.rank_matches {
+            let alone = unmatched.remove(&(rank_match.lane, rank_match.recording));
+            rank_match.unmatched =
+                alone.unwrap_or(if rank_match.doubt.is_some() { rank_match.unmatched } else { 0 });
+            let group = &self.job.groups[self.lanes[rank_match.lane].group];
+            let rank = self.job.recordings[rank_match.recording].rank;
+            if let Some(doubt) = rank_match.doubt {
+                let (group, why) = (group.title(), in_words(doubt, rank_match.tier));
                 self.matching.diagnostics.push(Diagnostic::Ambiguous { group, rank, why });
             }
-            if of_rank.unmatched > 0 {
-                let (group, collectives) = (group.title(), of_rank.unmatched);
+            if rank_match.unmatched > 0 {
+                let (group, collectives) = (group.title(), rank_match.unmatched);
                 self.matching.diagnostics.push(Diagnostic::Unmatched { group, rank, collectives });
             }
         }
@@ -587,8 +588,8 @@ impl Matcher<'_> {
                 });
             }
             entries.sort_by_key(|entry| (entry.lane, entry.start, rows[entry.row as usize].ordinal));
-            for of_lane in entries.chunk_by_mut(|a, b| a.lane == b.lane) {
-                for (index, entry) in (0..).zip(of_lane) {
+            for lane_entries in entries.chunk_by_mut(|a, b| a.lane == b.lane) {
+                for (index, entry) in (0..).zip(lane_entries) {
                     entry.index = index;
                     self.matching.entries.push(*entry)?;
                 }

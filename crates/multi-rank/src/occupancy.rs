@@ -86,8 +86,8 @@ impl Occupancy {
         // Between two consecutive starts nothing begins, so what runs there runs from the first of the two on.
         let mut latest_end = [first.start; 3];
         for (index, event) in events.iter().enumerate() {
-            let of_activity = &mut latest_end[event.activity as usize];
-            *of_activity = event.end.max(event.start).max(*of_activity);
+            let activity_end = &mut latest_end[event.activity as usize];
+            *activity_end = event.end.max(event.start).max(*activity_end);
             let next = events.get(index + 1);
             let slab_end = next.map_or(i64::MAX, |next| next.start);
             let [computation, communication, copies] = [

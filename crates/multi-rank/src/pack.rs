@@ -102,8 +102,8 @@ fn whole_pack(ranks: &[RankFolder]) -> Result<Option<&Path>, Error> {
 /// Writes the tables of ranks, and last the manifest.
 fn write(folder: &Path, ranks: &[RankFolder]) -> Result<(), Error> {
     RankTables::default().each(&mut Files { folder, ranks })?;
-    let of_ranks = ranks.iter().map(|rank| (rank.name().to_owned(), rank.manifest().clone()));
-    let manifest = PackManifest { schema: SCHEMA, ranks: of_ranks.collect() };
+    let rank_manifests = ranks.iter().map(|rank| (rank.name().to_owned(), rank.manifest().clone()));
+    let manifest = PackManifest { schema: SCHEMA, ranks: rank_manifests.collect() };
     write_manifest(&folder.join(PACK_MANIFEST), &manifest)
 }
 

@@ -316,8 +316,8 @@ impl<'a> Reduction<'a> {
             self.carried[entry.recording as usize] = (entry.lane, behind);
         }
         let lateness = behind(last_one) - carried - self.start_skew(&late, &entries[usual], behind(last_one));
-        let of_clock = times.spans[last_one].1 - times.spans[usual].1;
-        if lateness > (3 * uncertainty).max(LEAST_LATENESS) && 2 * of_clock < lateness {
+        let end_difference = times.spans[last_one].1 - times.spans[usual].1;
+        if lateness > (3 * uncertainty).max(LEAST_LATENESS) && 2 * end_difference < lateness {
             let rank = &mut self.ranks[late.recording as usize];
             rank.late += 1;
             rank.by_step.entry(late.step).or_default().late += 1;
@@ -401,40 +401,40 @@ impl SizeClass {
 
 /// The steps of the recordings of a job.
 pub(crate) struct Steps {
-    of_recordings: Vec<Vec<StepRow>>,
+    step_rows: Vec<Vec<StepRow>>,
     /// Whether the program numbered all of them.
     pub(crate) numbered: bool,
 }
 
 impl Steps {
     pub(crate) fn read(job: &Job) -> Result<Self, Error> {
-        let mut of_recordings = Vec::with_capacity(job.recordings.len());
+        let mut step_rows = Vec::with_capacity(job.recordings.len());
         for recording in &job.recordings {
-            of_recordings.push(recording.folder.rows::<StepRow>(Wanted::All)?);
+            step_rows.push(recording.folder.rows::<StepRow>(Wanted::All)?);
         }
-        let numbered = of_recordings.iter().flatten().all(|step| step.number.is_some());
-        Ok(Steps { of_recordings, numbered })
+        let numbered = step_rows.iter().flatten().all(|step| step.number.is_some());
+        Ok(Steps { step_rows, numbered })
     }
 
     /// The durations of whole steps, and by recording the numbers of its steps: the program's where all have one, else their
     /// places, counted on from the first step that recordings with the same collectives have.
     pub(crate) fn times(&self, shifts: &StepShifts) -> (Vec<StepTimes>, Vec<Vec<i64>>) {
         let first = match self.numbered {
-            true => vec![0; self.of_recordings.len()],
-            false => shifts.first_steps(self.of_recordings.len()),
+            true => vec![0; self.step_rows.len()],
+            false => shifts.first_steps(self.step_rows.len()),
         };
         let number = |recording: usize, step: &StepRow| {
             step.number.filter(|_| self.numbered).unwrap_or(step.step + first[recording])
         };
         let mut by_step: BTreeMap<i64, Vec<(usize, i64)>> = BTreeMap::new();
-        for (recording, steps) in self.of_recordings.iter().enumerate() {
+        for (recording, steps) in self.step_rows.iter().enumerate() {
             for step in steps.iter().filter(|step| step.whole > 0) {
                 let duration = if step.kernels > 0 { step.device_ns } else { step.end_ns - step.start_ns };
                 by_step.entry(number(recording, step)).or_default().push((recording, duration));
             }
         }
         let times = by_step.into_iter().map(|(step, durations)| StepTimes { step, durations }).collect();
-        let numbers = self.of_recordings.iter().enumerate();
+        let numbers = self.step_rows.iter().enumerate();
         let numbers =
             numbers.map(|(recording, steps)| steps.iter().map(|step| number(recording, step)).collect());
         (times, numbers.collect())

@@ -348,13 +348,13 @@ macro_rules! rows {
     (
         $(#[$documentation:meta])*
         $visibility:vis struct $name:ident in $table:literal {
-            $($(#[$of_field:meta])* $field:ident: $type:ty,)*
+            $($(#[$field_meta:meta])* $field:ident: $type:ty,)*
         }
     ) => {
         $(#[$documentation])*
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         $visibility struct $name {
-            $($(#[$of_field])* $visibility $field: $type,)*
+            $($(#[$field_meta])* $visibility $field: $type,)*
         }
 
         impl $crate::rows::Row for $name {

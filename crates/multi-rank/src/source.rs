@@ -42,18 +42,18 @@ pub(crate) fn usual_rank_of_path(path: &Path) -> Option<u32> {
 /// The host: of a file that PyTorch's TensorBoard handler named (`HOST_PID.TIME.pt.trace.json`), else a folder above
 /// the file that is called `node…` or `host…` with a number.
 pub(crate) fn host_of_path(path: &Path) -> Option<String> {
-    static OF_FILE: OnceLock<Option<Regex>> = OnceLock::new();
-    static OF_FOLDER: OnceLock<Option<Regex>> = OnceLock::new();
+    static FILE_PATTERN: OnceLock<Option<Regex>> = OnceLock::new();
+    static FOLDER_PATTERN: OnceLock<Option<Regex>> = OnceLock::new();
     let pattern =
         |cell: &'static OnceLock<Option<Regex>>, text| cell.get_or_init(|| Regex::new(text).ok()).as_ref();
-    let of_file = pattern(&OF_FILE, r"^(.+)_\d+\.\d+(?:\.\d+)?\.pt\.trace\.json")?;
-    let of_folder = pattern(&OF_FOLDER, r"(?i)^(?:node|host)[-_]?[\w.-]*\d[\w.-]*$")?;
+    let file_pattern = pattern(&FILE_PATTERN, r"^(.+)_\d+\.\d+(?:\.\d+)?\.pt\.trace\.json")?;
+    let folder_pattern = pattern(&FOLDER_PATTERN, r"(?i)^(?:node|host)[-_]?[\w.-]*\d[\w.-]*$")?;
     let name = path.file_name()?.to_string_lossy();
-    if let Some(found) = of_file.captures(&name).and_then(|found| found.get(1)) {
+    if let Some(found) = file_pattern.captures(&name).and_then(|found| found.get(1)) {
         return Some(found.as_str().to_owned());
     }
     let folders = path.parent()?.components().rev().map(|part| part.as_os_str().to_string_lossy());
-    folders.map(|folder| folder.into_owned()).find(|folder| of_folder.is_match(folder))
+    folders.map(|folder| folder.into_owned()).find(|folder| folder_pattern.is_match(folder))
 }
 
 #[cfg(test)]

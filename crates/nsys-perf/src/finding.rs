@@ -83,7 +83,7 @@ pub fn nsys_findings(analysis: &NsysAnalysis<'_>) -> Vec<NsysFinding> {
         .filter(|&call| is_launch[analysis.name(call).index()])
         .map(|call| analysis.duration(call))
         .sum();
-    let of_overheads = |is_meant: fn(&str) -> bool| -> f64 {
+    let overhead_per_launch = |is_meant: fn(&str) -> bool| -> f64 {
         let meant = overheads(analysis).into_iter().filter(|sum| is_meant(&sum.name.to_ascii_lowercase()));
         meant.map(|sum| sum.durations.sum).sum::<i64>() as f64 / launches.max(1) as f64
     };
@@ -96,9 +96,9 @@ pub fn nsys_findings(analysis: &NsysAnalysis<'_>) -> Vec<NsysFinding> {
     let lost = graphs.filter(|call| !launching.contains(call)).count();
     found.extend((lost > 0).then_some(NsysFinding::LostGraphs { count: lost }));
     if launches > 0 {
-        let full = of_overheads(|name| name == "command buffer full");
+        let full = overhead_per_launch(|name| name == "command buffer full");
         let loading =
-            of_overheads(|name| name.contains("module loading") || name.contains("function loading"));
+            overhead_per_launch(|name| name.contains("module loading") || name.contains("function loading"));
         // Loading may be part of other calls, too.
         found.extend((full > WORTH_SAYING).then_some(NsysFinding::FullQueue { share: full.min(1.0) }));
         found.extend((loading > WORTH_SAYING).then_some(NsysFinding::Loading { share: loading.min(1.0) }));

@@ -89,7 +89,7 @@ impl<'a> CopyKind<'a> {
     }
 
     /// The memory that a fill writes.
-    pub(crate) fn of_fill(name: &str) -> Option<&str> {
+    pub(crate) fn filled_memory(name: &str) -> Option<&str> {
         name.strip_prefix("Memset (")?.strip_suffix(')')
     }
 
@@ -319,7 +319,7 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
         let call = events.correlation(event).and_then(|correlation| call_of.get(&correlation).copied());
         if let Some(call) = call {
             waited.insert(call);
-            let waits = HostWait::of_call(trace.name(call));
+            let waits = HostWait::from_call(trace.name(call));
             let is_wait = waits.is_some_and(|waits| waits.is_synchronization() || waits == HostWait::Copy);
             let finding = is_wait.then_some(SyncFinding::Wait);
             add(call, Some(trace.name(event)), analysis.duration(event), finding);
@@ -332,7 +332,7 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
         };
         let name = trace.name(call);
         let is_pageable = CopyKind::of(trace.name(work.event)).is_some_and(|kind| kind.is_pageable());
-        match HostWait::of_call(name) {
+        match HostWait::from_call(name) {
             Some(HostWait::Copy) => add(call, None, 0, Some(SyncFinding::BlockingCopy)),
             Some(HostWait::AsyncCopy) if is_pageable => add(call, None, 0, Some(SyncFinding::PageableCopy)),
             _ => {}
@@ -347,7 +347,7 @@ pub(crate) fn synchronizations<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Synchr
 #[derive(Clone, Debug)]
 pub struct OverheadSum<'a> {
     /// Whether it is the recorder's own work.
-    pub is_of_recorder: bool,
+    pub is_recorder_work: bool,
     /// Kind of work.
     pub kind: Option<&'a str>,
     /// What it is.
@@ -362,12 +362,12 @@ pub(crate) fn overheads<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<OverheadSum<'
     let key = |event: EventId| {
         let overhead = events.arguments().overhead.get(event.index());
         let kind = overhead.map(|overhead| trace.text(overhead.kind));
-        (overhead.is_some_and(|overhead| overhead.is_of_recorder), kind, trace.name(event))
+        (overhead.is_some_and(|overhead| overhead.is_recorder_work), kind, trace.name(event))
     };
     sums(overheads.map(|event| (key(event), analysis.duration(event))), |&key| key)
         .into_iter()
-        .map(|Sum { key: (is_of_recorder, kind, name), values: durations, .. }| OverheadSum {
-            is_of_recorder,
+        .map(|Sum { key: (is_recorder_work, kind, name), values: durations, .. }| OverheadSum {
+            is_recorder_work,
             kind,
             name,
             durations,

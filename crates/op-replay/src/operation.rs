@@ -71,7 +71,7 @@ impl Operation {
         let schema =
             known.iter().find(takes_exactly).or_else(|| known.iter().find(|schema| takes(schema, &all)));
         if schema.is_none() {
-            assumed.push(for_the_target_to_say(call.name, known, &all).map_err(Refusal)?);
+            assumed.push(unknown_schema_note(call.name, known, &all).map_err(Refusal)?);
         }
         let read = Call { schema, arguments: &all };
         let copy = call.kernels.iter().find_map(|kernel| MemoryCopy::parse(kernel));
@@ -202,7 +202,7 @@ fn fits(parameter: &Parameter<'_>, argument: &Argument) -> bool {
 }
 
 /// What is assumed of arguments that no known schema takes; the reason where no schema can take them.
-fn for_the_target_to_say(name: &str, known: &[Schema<'_>], arguments: &[Argument]) -> Result<String, String> {
+fn unknown_schema_note(name: &str, known: &[Schema<'_>], arguments: &[Argument]) -> Result<String, String> {
     let count = arguments.len();
     let unknown = |argument: &Argument| matches!(argument, Argument::UnknownScalar | Argument::UnknownList);
     let nearest = known.iter().filter(|schema| schema.parameters.len() == count).max_by_key(|schema| {
@@ -264,7 +264,7 @@ impl Argument {
 }
 
 /// Operators of two operands in which PyTorch turns a number into a tensor without dimensions, which stays on the host.
-const OF_TWO_OPERANDS: &[&str] = &[
+const BINARY_OPERATORS: &[&str] = &[
     "add",
     "sub",
     "mul",
@@ -357,7 +357,7 @@ fn on_host(call: Call<'_>, index: usize, tensor: &Tensor, copy: Option<MemoryCop
     let is_number = index == 1
         && tensor.shape.is_empty()
         && matches!(tensor.element_type.torch, "float64" | "int64")
-        && OF_TWO_OPERANDS.contains(&name.strip_suffix('_').unwrap_or(name));
+        && BINARY_OPERATORS.contains(&name.strip_suffix('_').unwrap_or(name));
     is_number.then_some(HostMemory::Pageable)
 }
 

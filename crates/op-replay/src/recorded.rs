@@ -77,12 +77,12 @@ impl SeenTensors {
     }
 
     /// The type that most tensors of this shape have, of those of this size.
-    fn of_shape(&self, shape: &[u64], size: Option<u64>) -> Option<&'static ElementType> {
+    fn type_by_shape(&self, shape: &[u64], size: Option<u64>) -> Option<&'static ElementType> {
         most(self.by_shape.get(shape)?, |of| size.is_none_or(|size| of.size == size))
     }
 
     /// The type of real numbers of this size that most tensors have, else a usual one.
-    fn of_size(&self, size: u64) -> Option<&'static ElementType> {
+    fn type_by_size(&self, size: u64) -> Option<&'static ElementType> {
         let has_size = |of: &ElementType| of.size == size && of.kind == NumberKind::Real;
         most(&self.all, has_size).or_else(|| ELEMENT_TYPES.iter().find(|of| has_size(of)))
     }
@@ -222,11 +222,12 @@ impl Reader<'_> {
             None => {
                 let size = by_kernel.and_then(|name| perf_models::element_size(name).ok());
                 let size = size.map(|size| size as u64);
-                match self.seen.of_shape(first, size) {
+                match self.seen.type_by_shape(first, size) {
                     Some(of) => (Some(of), "like other tensors of that shape"),
-                    None => {
-                        (size.and_then(|size| self.seen.of_size(size)), "from the size in the kernel name")
-                    }
+                    None => (
+                        size.and_then(|size| self.seen.type_by_size(size)),
+                        "from the size in the kernel name",
+                    ),
                 }
             }
         };

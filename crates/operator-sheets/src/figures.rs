@@ -112,7 +112,7 @@ impl Figures {
     }
 
     /// Of copies, each with its bytes, that took `time_us` together. Their least time is the sum of each one's.
-    pub fn of_copies(
+    pub fn from_copies(
         copies: &[(MemoryCopy, f64)],
         time_us: f64,
         architecture: Option<&Architecture>,
@@ -217,7 +217,7 @@ mod tests {
         let copies = ["Memcpy HtoD (Pinned -> Device)", "Memcpy DtoD (Device -> Device)"]
             .map(|name| (MemoryCopy::parse(name).unwrap(), 63e6));
         let h100 = perf_models::architecture("h100");
-        let figures = Figures::of_copies(&copies, 2000.0, h100);
+        let figures = Figures::from_copies(&copies, 2000.0, h100);
         // 63e6 bytes over 63 GB/s, and 126e6 through 3350 GB/s.
         let roofline = figures.roofline.unwrap();
         assert!((roofline.time_us() - (1000.0 + 126e6 / 3350e3)).abs() < 1e-9, "{roofline:?}");
@@ -226,8 +226,8 @@ mod tests {
             (Some(189e6), DataPath::Link, DataPath::Link)
         );
         // The rate of the link to Grace is not stated.
-        assert_eq!(Figures::of_copies(&copies, 1.0, perf_models::architecture("gb200")).roofline, None);
-        assert_eq!(Figures::of_copies(&copies[1..], 1.0, h100).path, DataPath::Memory);
+        assert_eq!(Figures::from_copies(&copies, 1.0, perf_models::architecture("gb200")).roofline, None);
+        assert_eq!(Figures::from_copies(&copies[1..], 1.0, h100).path, DataPath::Memory);
     }
 
     #[test]

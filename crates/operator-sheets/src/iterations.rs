@@ -249,7 +249,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         STATE.field(|row: &Row<'_>| row.state().into()),
         GROUP.field(|row: &Row<'_>| row.figures.group.map(|group| group as u64).into()),
     ];
-    let of_work = [
+    let work_fields = [
         PHASE
             .field(|row: &Row<'_>| row.work.and_then(|work| phases_in_words(&work.phases)).into())
             .when(has_phases),
@@ -312,8 +312,8 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         CONFIDENCE.field(|row: &Row<'_>| row.level.confidence.into()),
     ];
     let times = time_fields(|row: &Row<'_>| Some(&row.on_device?.breakdown));
-    let of_work = of_work.into_iter().filter(|_| A::KNOWS_WORK);
-    let fields = named.into_iter().chain(of_work).chain([duration]).chain(times).chain(rest);
+    let work_fields = work_fields.into_iter().filter(|_| A::KNOWS_WORK);
+    let fields = named.into_iter().chain(work_fields).chain([duration]).chain(times).chain(rest);
     Sheet::with_context(
         names::ITERATIONS,
         "Iterations of the program over time: training steps, batches, engine steps, images. Device work belongs to the iteration that launched it, whenever it runs. Several devices count as one, busy while any of them is. Device columns are empty without device work. Omitted if nothing repeats.",
@@ -423,7 +423,7 @@ impl GroupRow<'_> {
 
 /// One row per group of alike iterations, on all levels.
 pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
-    let of_durations = |name, description, time: fn(&Summary) -> Option<f64>| {
+    let duration_field = |name, description, time: fn(&Summary) -> Option<f64>| {
         Column::milliseconds(name, description).per("iteration").field_in(
             move |analysis: &&A, row: &GroupRow<'_>| {
                 time(&row.group.durations).map(|time| analysis.ms(time)).into()
@@ -443,11 +443,11 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         MEDIAN.field_in(|analysis: &&A, row: &GroupRow<'_>| {
             analysis.ms(row.group.durations.median).into()
         }),
-        of_durations("mean (ms)", "Mean time of an iteration.", |all| Some(all.mean)),
-        of_durations("std (ms)", "Sample standard deviation (n − 1) of iteration times; empty for one \
+        duration_field("mean (ms)", "Mean time of an iteration.", |all| Some(all.mean)),
+        duration_field("std (ms)", "Sample standard deviation (n − 1) of iteration times; empty for one \
             iteration.", |all| all.sample_std),
-        of_durations("min (ms)", "Shortest iteration time.", |all| Some(all.min as f64)),
-        of_durations("max (ms)", "Longest iteration time.", |all| Some(all.max as f64)),
+        duration_field("min (ms)", "Shortest iteration time.", |all| Some(all.min as f64)),
+        duration_field("max (ms)", "Longest iteration time.", |all| Some(all.max as f64)),
         Column::count("measured", "Number of iterations in the statistics: all except partial and warm-up ones, or all if none remain.")
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
         Column::percent("time (%)", "The group's time as a share of the time of all iterations of this kind.")

@@ -46,7 +46,7 @@ pub struct KernelList {
 
 impl KernelList {
     /// Puts the lists of kernels of calls together.
-    pub fn of_events<'l>(trace: &Trace, calls: impl Iterator<Item = &'l [EventId]> + Clone) -> Self {
+    pub fn from_events<'l>(trace: &Trace, calls: impl Iterator<Item = &'l [EventId]> + Clone) -> Self {
         Self::summarise(trace, calls, |&kernel| ListedKernel::new(trace, kernel))
     }
 

@@ -34,14 +34,14 @@ impl Unclassified {
         for (name, time) in kernels {
             *times.entry(name).or_default() += time;
         }
-        let mut of_names: BTreeMap<String, i64> = BTreeMap::new();
+        let mut time_by_name: BTreeMap<String, i64> = BTreeMap::new();
         for (name, time) in times {
-            *of_names.entry(shown(name)).or_default() += time;
+            *time_by_name.entry(shown(name)).or_default() += time;
         }
         let share = |time: i64| if all > 0 { time as f64 / all as f64 } else { 0.0 };
-        let sum = of_names.values().sum();
+        let sum = time_by_name.values().sum();
         let mut kernels: Vec<(String, i64)> =
-            of_names.into_iter().filter(|&(_, time)| share(time) > WORTH_NAMING).collect();
+            time_by_name.into_iter().filter(|&(_, time)| share(time) > WORTH_NAMING).collect();
         kernels.sort_by_key(|&(_, time)| Reverse(time));
         Unclassified {
             share: share(sum),

@@ -45,7 +45,7 @@ pub fn blocks(recordings: &[Recording]) -> Vec<Block> {
             // The last one of a block is the nearest, as they come by time.
             (BlockReason::Time, BlockReason::Time) => {
                 let last = block.recordings.last().map(|&last| &recordings[last]);
-                last.is_some_and(|last| is_of_same_job(last, recording))
+                last.is_some_and(|last| is_same_job(last, recording))
             }
             _ => false,
         };
@@ -61,7 +61,7 @@ pub fn blocks(recordings: &[Recording]) -> Vec<Block> {
     blocks
 }
 
-fn is_of_same_job(a: &Recording, b: &Recording) -> bool {
+fn is_same_job(a: &Recording, b: &Recording) -> bool {
     let is_other_host = matches!((&a.host, &b.host), (Some(a), Some(b)) if a != b);
     let apart = a.recorded_at.zip(b.recorded_at).map(|(a, b)| a.abs_diff(b));
     !is_other_host && apart.is_some_and(|apart| apart <= SAME_JOB_NS.unsigned_abs())

@@ -219,9 +219,9 @@ impl Comparability {
     ) -> Comparability {
         let mut found = Comparability::default();
         let Some(first) = baseline.first() else { return found };
-        let of_baseline = baseline.iter().map(|recording| (Side::Baseline, recording));
-        let of_candidate = candidate.iter().map(|recording| (Side::Candidate, recording));
-        for (position, sided) in of_baseline.chain(of_candidate).enumerate() {
+        let baseline_sides = baseline.iter().map(|recording| (Side::Baseline, recording));
+        let candidate_sides = candidate.iter().map(|recording| (Side::Candidate, recording));
+        for (position, sided) in baseline_sides.chain(candidate_sides).enumerate() {
             found.examine(sided, (slower_by, warmup));
             if position > 0 {
                 found.compare(first, sided);
@@ -283,13 +283,13 @@ impl Comparability {
         match (a.devices.is_empty(), b.devices.is_empty()) {
             (true, true) => {}
             (false, false) => {
-                let [of_a, of_b] = [&a.devices, &b.devices].map(|devices| models(devices));
-                if of_a != of_b {
-                    self.add(CheckName::Device, Refuse, sided, was(&of_a, &of_b));
+                let [models_a, models_b] = [&a.devices, &b.devices].map(|devices| models(devices));
+                if models_a != models_b {
+                    self.add(CheckName::Device, Refuse, sided, was(&models_a, &models_b));
                 }
-                let [of_a, of_b] = [a.devices.len(), b.devices.len()].map(|count| count.to_string());
-                if of_a != of_b {
-                    self.add(CheckName::DeviceCount, Refuse, sided, was(&of_a, &of_b));
+                let [count_a, count_b] = [a.devices.len(), b.devices.len()].map(|count| count.to_string());
+                if count_a != count_b {
+                    self.add(CheckName::DeviceCount, Refuse, sided, was(&count_a, &count_b));
                 }
             }
             _ => {
@@ -297,13 +297,13 @@ impl Comparability {
                 self.add(CheckName::Device, Warn, sided, found);
             }
         }
-        for (check, of_a, of_b) in
+        for (check, value_a, value_b) in
             [(CheckName::WorldSize, a.world_size, b.world_size), (CheckName::Rank, a.rank, b.rank)]
         {
             let text =
                 |value: Option<i64>| value.map_or("not recorded".to_owned(), |value| value.to_string());
-            if of_a != of_b {
-                self.add(check, Refuse, sided, was(&text(of_a), &text(of_b)));
+            if value_a != value_b {
+                self.add(check, Refuse, sided, was(&text(value_a), &text(value_b)));
             }
         }
         let workload = (&first.workload, &recording.workload);
@@ -323,9 +323,9 @@ impl Comparability {
             _ => {}
         }
         match (workload.0.flops, workload.1.flops) {
-            (Some(of_a), Some(of_b)) if differs(of_a, of_b) > 0.01 => {
+            (Some(value_a), Some(value_b)) if differs(value_a, value_b) > 0.01 => {
                 let giga = |flops: f64| format!("{} GFLOP", decimal(flops / 1e9, 3));
-                let found = format!("{} per step, baseline {}", giga(of_b), giga(of_a));
+                let found = format!("{} per step, baseline {}", giga(value_b), giga(value_a));
                 self.add(CheckName::Flops, Refuse, sided, found);
             }
             (Some(_), None) | (None, Some(_)) => {
@@ -350,9 +350,9 @@ impl Comparability {
             ),
         ];
         for (check, values, what, difference) in serving {
-            let Some((of_a, of_b)) = values else { continue };
-            let found = || format!("{} {what}, baseline {}", decimal(of_b, 1), decimal(of_a, 1));
-            match difference(of_a, of_b) {
+            let Some((value_a, value_b)) = values else { continue };
+            let found = || format!("{} {what}, baseline {}", decimal(value_b, 1), decimal(value_a, 1));
+            match difference(value_a, value_b) {
                 by if by > 0.05 => self.add(check, Refuse, sided, found()),
                 by if by > 0.01 => self.add(check, Warn, sided, found()),
                 _ => {}
@@ -362,8 +362,8 @@ impl Comparability {
         for name in names {
             let text = |value: bool| if value { "on" } else { "off" };
             match (a.options.get(name), b.options.get(name)) {
-                (Some(&of_a), Some(&of_b)) if of_a != of_b => {
-                    let found = format!("{name} is {}", was(text(of_a), text(of_b)));
+                (Some(&value_a), Some(&value_b)) if value_a != value_b => {
+                    let found = format!("{name} is {}", was(text(value_a), text(value_b)));
                     self.add(CheckName::Options, Refuse, sided, found);
                 }
                 (Some(_), None) | (None, Some(_)) => {
@@ -377,8 +377,8 @@ impl Comparability {
         let changed = names.into_iter().filter_map(|name| {
             let version =
                 |setup: &Setup| setup.versions.get(name).map_or("not recorded", String::as_str).to_owned();
-            let (of_a, of_b) = (version(a), version(b));
-            (of_a != of_b).then(|| format!("{name} ({of_a} → {of_b})"))
+            let (value_a, value_b) = (version(a), version(b));
+            (value_a != value_b).then(|| format!("{name} ({value_a} → {value_b})"))
         });
         let changed: Vec<String> = changed.collect();
         if !changed.is_empty() {

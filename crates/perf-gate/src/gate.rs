@@ -177,7 +177,7 @@ impl Gate {
         let mut metrics: Vec<MetricResult> = thresholds
             .metrics
             .iter()
-            .map(|gated| of_metric(gated, thresholds, [&both[0], &both[1]], noise))
+            .map(|gated| metric_result(gated, thresholds, [&both[0], &both[1]], noise))
             .collect();
         decide(&mut metrics, too_few.as_deref());
         let unused = thresholds
@@ -288,7 +288,7 @@ fn too_few_steps(sides: &[Vec<Recording>; 2], warmup: usize) -> Option<String> {
     })
 }
 
-fn of_metric(
+fn metric_result(
     gated: &GatedMetric,
     thresholds: &Thresholds,
     sides: [&Sample<'_>; 2],

@@ -119,7 +119,7 @@ impl LedgerLine {
     #[must_use]
     pub fn main_kernels(&self) -> Vec<&str> {
         let mut kernels: Vec<&str> =
-            self.kernels.iter().filter_map(|of_side| of_side.first()).map(String::as_str).collect();
+            self.kernels.iter().filter_map(|side_kernels| side_kernels.first()).map(String::as_str).collect();
         kernels.dedup();
         kernels
     }
@@ -201,8 +201,8 @@ impl Ledger {
         let mut parts: BTreeMap<Part, Sums<'_>> = BTreeMap::new();
         // The least time of a unit that is known by itself, where a side has others, too.
         let mut least_known = [0.0_f64; 2];
-        for (side, of_side) in sides.into_iter().enumerate() {
-            let weights = weights(of_side);
+        for (side, sample) in sides.into_iter().enumerate() {
+            let weights = weights(sample);
             for (recording, weight, typical) in &weights {
                 let mean = |values: &[i64]| -> f64 {
                     typical.iter().map(|&step| values[step] as f64).sum::<f64>() * weight
@@ -274,13 +274,13 @@ impl Ledger {
 
 /// The recordings of a side with the weight that each has in the mean, and its typical steps.
 fn weights<'a>(side: &Sample<'a>) -> Vec<(&'a Recording, f64, Vec<usize>)> {
-    let of_block = |block: &Block| {
+    let weighted_recordings = |block: &Block| {
         let weight = 1.0 / (side.blocks.len() * block.recordings.len()) as f64;
         let recordings = side.recordings;
         let of = move |&at: &usize| (&recordings[at], weight, typical_steps(&recordings[at], side.warmup));
         block.recordings.iter().map(of).collect::<Vec<_>>()
     };
-    side.blocks.iter().flat_map(of_block).filter(|(.., typical)| !typical.is_empty()).collect()
+    side.blocks.iter().flat_map(weighted_recordings).filter(|(.., typical)| !typical.is_empty()).collect()
 }
 
 fn part_of(unit: &Unit, by_module: bool) -> Part {
@@ -382,10 +382,10 @@ fn judge(
                 }
             }
         };
-        let of_side =
+        let locations =
             |side: &Sample<'_>| side.locations(|recording| values(recording, side.warmup), line.part.name());
         // Without a ratio, as of what was not there before, size alone decides.
-        let (Some((a, within_a)), Some((b, within_b))) = (of_side(sides[0]), of_side(sides[1])) else {
+        let (Some((a, within_a)), Some((b, within_b))) = (locations(sides[0]), locations(sides[1])) else {
             return Some(0.0);
         };
         let within = mean_of([&within_a, &within_b]);
@@ -404,5 +404,6 @@ fn judge(
 /// The mean of the variances within the recordings of both sides.
 pub(crate) fn mean_of(variances: [&[f64]; 2]) -> f64 {
     let count = variances[0].len() + variances[1].len();
-    variances.iter().map(|of_side| of_side.iter().sum::<f64>()).sum::<f64>() / count.max(1) as f64
+    variances.iter().map(|side_variances| side_variances.iter().sum::<f64>()).sum::<f64>()
+        / count.max(1) as f64
 }

@@ -89,7 +89,7 @@ impl Metric {
     #[must_use]
     pub fn values(&self, recording: &Recording, warmup: usize) -> Vec<i64> {
         let steps = recording.counted_steps(warmup);
-        let of_units = |is_meant: &dyn Fn(&Unit) -> bool| -> Vec<i64> {
+        let unit_times = |is_meant: &dyn Fn(&Unit) -> bool| -> Vec<i64> {
             let meant: Vec<&Unit> = recording.units.iter().filter(|unit| is_meant(unit)).collect();
             steps.clone().map(|step| meant.iter().map(|unit| unit.kernel_time[step]).sum()).collect()
         };
@@ -102,9 +102,9 @@ impl Metric {
             Metric::Idle => recording.idle[steps].to_vec(),
             Metric::ExposedCommunication => recording.exposed_communication[steps].to_vec(),
             Metric::KernelCount => recording.kernels[steps].iter().map(|&count| i64::from(count)).collect(),
-            Metric::Op(name) => of_units(&|unit| unit.op == *name),
-            Metric::Module(name) => of_units(&|unit| unit.module == *name),
-            Metric::Kernel(name) => of_units(&|unit| unit.kernel == *name),
+            Metric::Op(name) => unit_times(&|unit| unit.op == *name),
+            Metric::Module(name) => unit_times(&|unit| unit.module == *name),
+            Metric::Kernel(name) => unit_times(&|unit| unit.kernel == *name),
         }
     }
 }

@@ -210,11 +210,11 @@ impl Recording {
             ("exposed_communication", &self.exposed_communication),
             ("idle", &self.idle),
         ];
-        let of_units = self.units.iter().flat_map(|unit| {
+        let unit_lists = self.units.iter().flat_map(|unit| {
             let own = unit.own_time.iter().map(|own| ("units.own_time", own));
             own.chain([("units.kernel_time", &unit.kernel_time)])
         });
-        for (list, values) in times.into_iter().chain(of_units) {
+        for (list, values) in times.into_iter().chain(unit_lists) {
             if values.len() != steps {
                 return Err(Inconsistent::Length { list, found: values.len(), steps });
             }
@@ -238,9 +238,9 @@ impl Recording {
         }
         for (step, &duration) in self.steps.duration.iter().enumerate() {
             let parts = [&self.rest.own_time, &self.exposed_communication, &self.idle];
-            let of_parts = parts.into_iter().map(|part| i128::from(part[step]));
-            let of_units = self.units.iter().map(|unit| i128::from(unit.own_time()[step]));
-            let sum = of_parts.chain(of_units).sum();
+            let part_times = parts.into_iter().map(|part| i128::from(part[step]));
+            let unit_times = self.units.iter().map(|unit| i128::from(unit.own_time()[step]));
+            let sum = part_times.chain(unit_times).sum();
             if sum != i128::from(duration) {
                 return Err(Inconsistent::Sum { step, sum, duration });
             }

@@ -79,14 +79,14 @@ impl Estimate {
         if a.is_empty() || b.is_empty() {
             return None;
         }
-        let (of_a, of_b) = (a.len() as f64, b.len() as f64);
+        let (count_a, count_b) = (a.len() as f64, b.len() as f64);
         let (squares_of_a, freedom_of_a) =
-            if noise.is_measured { (0.0, 0.0) } else { (squares(a), of_a - 1.0) };
+            if noise.is_measured { (0.0, 0.0) } else { (squares(a), count_a - 1.0) };
         let expected = noise.degrees_of_freedom * (noise.sd * noise.sd + variance_within);
-        let degrees_of_freedom = noise.degrees_of_freedom + freedom_of_a + of_b - 1.0;
+        let degrees_of_freedom = noise.degrees_of_freedom + freedom_of_a + count_b - 1.0;
         let variance = (expected + squares_of_a + squares(b)) / degrees_of_freedom;
         let difference = mean(b) - mean(a);
-        let standard_error = (variance * (1.0 / of_a + 1.0 / of_b)).sqrt();
+        let standard_error = (variance * (1.0 / count_a + 1.0 / count_b)).sqrt();
         let t = t_quantile(1.0 - alpha, degrees_of_freedom);
         let tail = |difference: f64| match difference / standard_error {
             ratio if ratio.is_nan() => 0.5,

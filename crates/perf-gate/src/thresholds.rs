@@ -266,8 +266,8 @@ impl Thresholds {
             if metrics.iter().any(|known| known.metric == metric) {
                 return Err(error(format!("{metric} is gated twice")));
             }
-            let of_times = entry.slower_by.is_some() || entry.rule_out.is_some();
-            match (metric.is_count(), of_times, entry.more_by) {
+            let has_time_limit = entry.slower_by.is_some() || entry.rule_out.is_some();
+            match (metric.is_count(), has_time_limit, entry.more_by) {
                 (true, true, _) => {
                     return Err(error(format!(
                         "{metric} is a count: it takes more_by, not slower_by or rule_out"
@@ -350,8 +350,8 @@ fn day(date: &Datetime) -> Option<i64> {
     // Years begin in March, so that the day of a leap year is their last.
     let (year, month) = (i64::from(date.year), i64::from(date.month));
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let of_years = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    Some(of_years + (153 * month + 2) / 5 + i64::from(date.day) - 1 - 719_468)
+    let year_days = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    Some(year_days + (153 * month + 2) / 5 + i64::from(date.day) - 1 - 719_468)
 }
 
 #[cfg(test)]

@@ -54,9 +54,9 @@ impl Gate {
     /// What the verdict rests on: blocks, devices, noise, likeness of the workloads.
     #[must_use]
     pub fn basis(&self) -> String {
-        let [of_a, of_b] = self.blocks.each_ref().map(Vec::len);
-        let blocks = if of_a == 1 && of_b == 1 { "job" } else { "jobs" };
-        let mut parts = vec![format!("{of_a} vs. {of_b} {blocks}")];
+        let [blocks_a, blocks_b] = self.blocks.each_ref().map(Vec::len);
+        let blocks = if blocks_a == 1 && blocks_b == 1 { "job" } else { "jobs" };
+        let mut parts = vec![format!("{blocks_a} vs. {blocks_b} {blocks}")];
         if let Some(setup) = self.sides[1].first().map(|recording| &recording.setup)
             && let Some(device) = setup.devices.first()
         {

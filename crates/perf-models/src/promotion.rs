@@ -66,19 +66,17 @@ pub(crate) fn promoted(tensors: &[Tensor], numbers: impl IntoIterator<Item = Kin
         of.map(|tensor| tensor.element_type.clone()).reduce(wider)
     };
     let has_dimensions = |tensor: &&Tensor| !tensor.shape.is_empty();
-    let of_dimensions = widest(&mut tensors.iter().filter(has_dimensions));
-    let of_scalars = widest(&mut tensors.iter().filter(|tensor| !has_dimensions(tensor)));
+    let tensor_type = widest(&mut tensors.iter().filter(has_dimensions));
+    let scalar_type = widest(&mut tensors.iter().filter(|tensor| !has_dimensions(tensor)));
     let kind = |name: &Option<String>| name.as_deref().map(Kind::from_type);
-    let of_tensors = match kind(&of_scalars) > kind(&of_dimensions) {
+    let operand_type = match kind(&scalar_type) > kind(&tensor_type) {
         // A number of Python is recorded as `double`; beside tensors it makes fractions of the default type.
-        true if of_dimensions.is_some() && of_scalars.as_deref() == Some("double") => {
-            Some("float".to_owned())
-        }
-        true => of_scalars,
-        false => of_dimensions,
+        true if tensor_type.is_some() && scalar_type.as_deref() == Some("double") => Some("float".to_owned()),
+        true => scalar_type,
+        false => tensor_type,
     };
     let number = numbers.into_iter().max();
-    match of_tensors {
+    match operand_type {
         Some(name) if number <= Some(Kind::from_type(&name)) => name,
         _ => number.map_or("float", Kind::default_type).to_owned(),
     }

@@ -82,13 +82,13 @@ impl Listed {
 }
 
 static ALL: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::All));
-static OF_COMMON: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::Common));
+static COMMON: LazyLock<Listed> = LazyLock::new(|| Listed::new(Tables::Common));
 
 impl Tables {
     fn listed(self) -> &'static Listed {
         match self {
             Tables::All => &ALL,
-            Tables::Common => &OF_COMMON,
+            Tables::Common => &COMMON,
         }
     }
 
@@ -244,15 +244,15 @@ pub fn work_category(operator: &str, kernel: &str, communication: &Communication
         return Category::Communication;
     }
     let tables = op_category(operator, None);
-    let of_communication = matches!(tables, Category::CustomCollective | Category::RecordParamComms);
+    let communicates = matches!(tables, Category::CustomCollective | Category::RecordParamComms);
     match tables {
         Category::Other => {}
-        _ if of_communication => {}
+        _ if communicates => {}
         category => return category,
     }
     let by_name = |name| kernel_class(name, communication).map(|class| class.category);
     let by_kernel = by_name(kernel).filter(|&category| category != Category::Other);
-    let otherwise = || match of_communication {
+    let otherwise = || match communicates {
         true => Some(Category::Communication),
         // An operator that is named for communication, too, does other work with kernels that do not communicate.
         false => by_name(operator).filter(|&category| category != Category::Communication),

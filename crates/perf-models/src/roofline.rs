@@ -96,10 +96,10 @@ impl Roofline {
     /// The roofline of `bytes` bytes that are copied over a link.
     #[must_use]
     pub fn over_link(bytes: f64, link: &Link) -> Self {
-        Self::of_bytes(bytes / (link.gb_per_s * 1e9) * 1e6, DataPath::Link)
+        Self::from_memory_time(bytes / (link.gb_per_s * 1e9) * 1e6, DataPath::Link)
     }
 
-    fn of_bytes(memory_us: f64, path: DataPath) -> Self {
+    fn from_memory_time(memory_us: f64, path: DataPath) -> Self {
         Roofline { compute_us: None, memory_us, peak: None, path, missing_peak: None }
     }
 
@@ -134,14 +134,14 @@ impl Roofline {
             return Err(Undefined::no_formula("neither FLOPs nor bytes are known"));
         }
         let memory_us = bytes / (architecture.memory_bandwidth_gb_per_s * 1e9) * 1e6;
-        let of_bytes = Self::of_bytes(memory_us, DataPath::Memory);
-        let Some(spec) = spec.filter(|_| flops > 0.0) else { return Ok(of_bytes) };
+        let memory_bound = Self::from_memory_time(memory_us, DataPath::Memory);
+        let Some(spec) = spec.filter(|_| flops > 0.0) else { return Ok(memory_bound) };
         match architecture.applicable_peak(spec) {
             Some((peak, tflops)) => {
                 let compute_us = Some(flops / (tflops * 1e12) * 1e6);
-                Ok(Self { compute_us, peak: Some(peak), ..of_bytes })
+                Ok(Self { compute_us, peak: Some(peak), ..memory_bound })
             }
-            None if bytes > 0.0 => Ok(Self { missing_peak: Some(spec), ..of_bytes }),
+            None if bytes > 0.0 => Ok(Self { missing_peak: Some(spec), ..memory_bound }),
             None => Err(no_peak(spec, architecture)),
         }
     }

@@ -82,7 +82,7 @@ pub(crate) struct NativeAnalysis(Held);
 enum Held {
     Alone(Box<Analysis>),
     /// A report of a trace, which goes on as long as somebody looks at its tree.
-    OfReport(Arc<Report>),
+    Report(Arc<Report>),
 }
 
 impl Deref for Held {
@@ -91,7 +91,7 @@ impl Deref for Held {
     fn deref(&self) -> &Analysis {
         match self {
             Held::Alone(analysis) => analysis,
-            Held::OfReport(report) => match &report.analysis {
+            Held::Report(report) => match &report.analysis {
                 Analysed::Trace(analysis, _) => analysis,
                 _ => unreachable!("reports of anything else are not held"),
             },
@@ -101,9 +101,9 @@ impl Deref for Held {
 
 impl NativeAnalysis {
     /// The analysis of a report; `None` where it is not of a trace.
-    pub(crate) fn of_report(report: &Arc<Report>) -> Option<Self> {
-        let is_of_trace = matches!(report.analysis, Analysed::Trace(..));
-        is_of_trace.then(|| NativeAnalysis(Held::OfReport(Arc::clone(report))))
+    pub(crate) fn from_report(report: &Arc<Report>) -> Option<Self> {
+        let is_trace = matches!(report.analysis, Analysed::Trace(..));
+        is_trace.then(|| NativeAnalysis(Held::Report(Arc::clone(report))))
     }
 
     fn tree(&self) -> &TraceTree {

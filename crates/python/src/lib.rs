@@ -103,7 +103,7 @@ impl NativeReport {
     /// The answer as JSON, without its tables.
     fn answer_json(&self, py: Python<'_>) -> PyResult<String> {
         let answer = || {
-            let mut answer = self.answer(HASHED).of_report(&self.report);
+            let mut answer = self.answer(HASHED).with_report(&self.report);
             answer.tables.clear();
             json(&answer)
         };
@@ -130,7 +130,7 @@ impl NativeReport {
 
     /// The trace behind the report, with its tree.
     fn analysis(&self) -> PyResult<NativeAnalysis> {
-        NativeAnalysis::of_report(&self.report).ok_or_else(no_tree)
+        NativeAnalysis::from_report(&self.report).ok_or_else(no_tree)
     }
 
     /// A part of the call tree.
@@ -173,7 +173,7 @@ impl NativeReport {
             Some("xlsx") => Workbook.write(tables, &path).map(|_| ()).map_err(refused),
             Some("html") => answers::page(&self.report, &[]).write(tables, &path).map_err(refused),
             Some("json") => {
-                let answer = self.answer(HASHED).of_report(&self.report);
+                let answer = self.answer(HASHED).with_report(&self.report);
                 atomic_file::write_with(&path, |file| write_json(&answer, file)).map_err(|error| {
                     let path = path.display();
                     refused_with(

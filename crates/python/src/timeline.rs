@@ -180,8 +180,8 @@ pub(crate) fn breakdown(analysis: &Analysis, asked: Option<AskedWindow>) -> PyRe
     let is_inside = |event| selected.as_ref().is_none_or(|selected| selected.events.contains(event));
     let mut devices: BTreeMap<Option<i64>, Vec<DeviceEvent>> = BTreeMap::new();
     for (event, activity) in analysis.counted_activities().filter(|&(event, _)| is_inside(event)) {
-        let of_device = DeviceEvent::new(events.start(event), events.end(event), activity);
-        devices.entry(events.device(event)).or_default().push(of_device);
+        let device_event = DeviceEvent::new(events.start(event), events.end(event), activity);
+        devices.entry(events.device(event)).or_default().push(device_event);
     }
     let rows: Vec<(Option<i64>, Breakdown)> = devices
         .into_iter()

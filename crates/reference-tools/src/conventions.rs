@@ -76,7 +76,7 @@ pub fn tracelens() -> Conventions {
             synchronising: SynchronisingRule::Listed,
             bandwidth: BandwidthRule::Any,
             ties: TieRule::ByOrder,
-            shares: ShareRule::OfJob,
+            shares: ShareRule::Job,
             rounding: Rounding::Tenths,
             rank_columns: RankColumns::Always,
         },

@@ -258,8 +258,8 @@ const GEMM: Rule = Rule {
         FIRST_ARGUMENTS[3],
     ],
 };
-const OF_CALLS: [Rule; 3] = [OPS_ALL, OPS_UNIQUE_ARGS, UNIFIED];
-const OF_MODELS: [Rule; 7] = [
+const CALL_RULES: [Rule; 3] = [OPS_ALL, OPS_UNIQUE_ARGS, UNIFIED];
+const MODEL_RULES: [Rule; 7] = [
     GEMM,
     Rule { sheet: "SDPA_fwd", result: "SDPA_fwd", ..GEMM },
     Rule { sheet: "SDPA_bwd", result: "SDPA_bwd", ..GEMM },
@@ -286,8 +286,8 @@ pub fn compare_as_tracelens(sides: &[Side], groups: &[SheetGroup]) -> Result<Par
         (SheetGroup::GpuTimeline, vec![&GPU_TIMELINE]),
         (SheetGroup::OpsSummary, vec![&OPS_SUMMARY]),
         (SheetGroup::KernelSummary, vec![kernels]),
-        (SheetGroup::OpsAll, OF_CALLS.iter().collect()),
-        (SheetGroup::Roofline, OF_MODELS.iter().collect()),
+        (SheetGroup::OpsAll, CALL_RULES.iter().collect()),
+        (SheetGroup::Roofline, MODEL_RULES.iter().collect()),
     ];
     for (group, rules) in all {
         for rule in rules.into_iter().filter(|_| groups.contains(&group)) {
@@ -435,10 +435,10 @@ impl Rule {
         let mut keys: Vec<String> = self.keys.iter().map(|key| (*key).to_owned()).collect();
         if let (true, Some((first, others))) = (self.has_parameters, tables.split_first()) {
             let names = first.columns().iter().map(TableColumn::name);
-            let in_all = |name: &&str| {
+            let is_shared = |name: &&str| {
                 name.starts_with(PARAMETER) && others.iter().all(|table| table.column(name).is_some())
             };
-            let parameters: BTreeSet<&str> = names.filter(in_all).collect();
+            let parameters: BTreeSet<&str> = names.filter(is_shared).collect();
             keys.extend(parameters.into_iter().map(ToOwned::to_owned));
         }
         keys
@@ -449,14 +449,14 @@ impl Rule {
         let mut joined: BTreeMap<Vec<KeyCell>, Vec<JoinedRow>> = BTreeMap::new();
         for (position, table) in tables.iter().enumerate() {
             let columns: Vec<&TableColumn> = keys.iter().filter_map(|key| table.column(key)).collect();
-            let mut of_table: BTreeMap<Vec<KeyCell>, Vec<usize>> = BTreeMap::new();
+            let mut rows_by_key: BTreeMap<Vec<KeyCell>, Vec<usize>> = BTreeMap::new();
             for row in 0..table.height() {
                 let key = columns.iter().map(|column| KeyCell::new(&column.cell(row))).collect();
-                of_table.entry(key).or_default().push(row);
+                rows_by_key.entry(key).or_default().push(row);
             }
             let mut count = 0;
             for (key, rows) in &mut joined {
-                let matching = of_table.remove(key);
+                let matching = rows_by_key.remove(key);
                 count += rows.len() * matching.as_ref().map_or(1, Vec::len);
                 if count > MOST_ROWS {
                     return Err(ParityError::TooManyRows { sheet: self.sheet });
@@ -475,7 +475,7 @@ impl Rule {
                     }
                 }
             }
-            for (key, rows) in of_table {
+            for (key, rows) in rows_by_key {
                 let alone = |row| std::iter::repeat_n(None, position).chain([Some(row)]).collect();
                 joined.insert(key, rows.into_iter().map(alone).collect());
             }
@@ -496,29 +496,29 @@ impl Rule {
         };
         let mut columns = Vec::new();
         for key in keys {
-            let of_sides: Vec<Option<&'a TableColumn>> =
+            let side_columns: Vec<Option<&'a TableColumn>> =
                 tables.iter().map(|table| table.column(key)).collect();
             let cell = |row: &JoinedRow| {
-                let known = row.iter().zip(&of_sides).find_map(|(row, column)| row.zip(*column));
+                let known = row.iter().zip(&side_columns).find_map(|(row, column)| row.zip(*column));
                 known.map_or(Cell::Missing, |(row, column)| column.cell(row))
             };
-            let kinds: Vec<ColumnKind> = of_sides.iter().flatten().map(|column| column.kind()).collect();
-            let per = of_sides.iter().flatten().find_map(|column| column.per());
+            let kinds: Vec<ColumnKind> = side_columns.iter().flatten().map(|column| column.kind()).collect();
+            let per = side_columns.iter().flatten().find_map(|column| column.per());
             let cells = rows.iter().map(cell).collect();
             columns.push(ResultColumn::new(key.clone(), common_kind(&kinds), cells).per(per));
         }
         let mut differences = Vec::new();
         for difference in self.differences {
-            let of_side = |side: usize| {
+            let side_values = |side: usize| {
                 tables[side].column(difference).map(|column| (column.kind(), cells(column, side)))
             };
-            let Some((base_kind, base)) = of_side(0) else { continue };
+            let Some((base_kind, base)) = side_values(0) else { continue };
             let per = tables.iter().filter_map(|table| table.column(difference)).find_map(TableColumn::per);
             for (side, variant) in sides.iter().enumerate().skip(1) {
-                let Some((kind, values)) = of_side(side) else { continue };
-                let of_variant =
+                let Some((kind, values)) = side_values(side) else { continue };
+                let variant_columns =
                     difference_columns(difference, &variant.name, (base_kind, &base), (kind, &values));
-                differences.extend(of_variant.map(|column| column.per(per)));
+                differences.extend(variant_columns.map(|column| column.per(per)));
             }
         }
         let mut data = Vec::new();
@@ -530,8 +530,8 @@ impl Rule {
                     || keys.iter().any(|key| key == name);
                 if !is_dropped {
                     let name = format!("{}::{name}", run.name);
-                    let of_run = ResultColumn::new(name, column.kind(), cells(column, side));
-                    data.push(of_run.per(column.per()));
+                    let result_column = ResultColumn::new(name, column.kind(), cells(column, side));
+                    data.push(result_column.per(column.per()));
                 }
             }
         }
@@ -564,16 +564,16 @@ impl Rule {
         for variant in variants {
             let has =
                 |tag: &str, row: usize| column(tag, decisive).is_some_and(|column| column.is_present(row));
-            for (part, of_baseline, of_variant) in
+            for (part, in_baseline, in_variant) in
                 [("intersect", true, true), ("only_baseline", true, false), ("only_variant", false, true)]
             {
                 let rows: Vec<usize> = (0..height)
-                    .filter(|&row| has(baseline, row) == of_baseline && has(variant, row) == of_variant)
+                    .filter(|&row| has(baseline, row) == in_baseline && has(variant, row) == in_variant)
                     .collect();
-                let sorted_by = if of_baseline { baseline } else { variant };
+                let sorted_by = if in_baseline { baseline } else { variant };
                 let sorted_by = self.sorted_by.map(|by| format!("{sorted_by}::{by}"));
                 let order = sorted(columns, sorted_by, rows.into_iter());
-                let kept: Vec<&str> = [(of_baseline, baseline), (of_variant, *variant)]
+                let kept: Vec<&str> = [(in_baseline, baseline), (in_variant, *variant)]
                     .into_iter()
                     .filter_map(|(is_kept, tag)| is_kept.then_some(tag))
                     .collect();

@@ -83,7 +83,7 @@ impl RocprofAnalysis {
     ///
     /// # Errors
     /// When the profile has no such iterations, or nothing runs in the window.
-    pub fn of_window(
+    pub fn from_window(
         mut profile: Profile,
         options: RocprofOptions,
         window: &Window,
@@ -135,7 +135,7 @@ impl RocprofAnalysis {
             KernelCategories::Short => {
                 tracelens_rocprof_category(&self.names[self.name_of_kernel(kernel) as usize])
             }
-            KernelCategories::OfTraces => self.class(kernel).as_str(),
+            KernelCategories::Trace => self.class(kernel).as_str(),
         }
     }
 
@@ -157,7 +157,7 @@ impl RocprofAnalysis {
     /// A time in nanoseconds as columns in µs have it.
     pub(crate) fn us(&self, nanoseconds: f64) -> f64 {
         match self.options.conventions.units {
-            TimeUnits::OfHeader => nanoseconds / 1e3,
+            TimeUnits::Header => nanoseconds / 1e3,
             TimeUnits::AThousandthBelow => nanoseconds,
         }
     }
@@ -165,7 +165,7 @@ impl RocprofAnalysis {
     /// A time in nanoseconds as columns in ms have it.
     pub(crate) fn ms(&self, nanoseconds: f64) -> f64 {
         match self.options.conventions.units {
-            TimeUnits::OfHeader => nanoseconds / 1e6,
+            TimeUnits::Header => nanoseconds / 1e6,
             TimeUnits::AThousandthBelow => nanoseconds / 1e3,
         }
     }

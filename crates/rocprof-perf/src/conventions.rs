@@ -36,7 +36,7 @@ pub struct Conventions {
 pub enum KernelCategories {
     /// As in reports of traces, such as `GEMM`, `SDPA_fwd` and `elementwise`, by the full names.
     #[default]
-    OfTraces,
+    Trace,
     /// In few words, such as `GEMM`, `Attention` and `Elementwise`, by the names that are shown.
     Short,
 }
@@ -46,7 +46,7 @@ pub enum KernelCategories {
 pub enum TimeUnits {
     /// The unit of the header.
     #[default]
-    OfHeader,
+    Header,
     /// Nanoseconds under headers that say µs, and µs under those that say ms. The threshold of short kernels is in ns, too.
     AThousandthBelow,
 }

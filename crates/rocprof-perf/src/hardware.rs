@@ -42,13 +42,13 @@ impl<'p> Hardware<'p> {
 /// The kinds of GPU of a profile; the first is that of kernels whose agent is not known.
 pub(crate) struct HardwareKinds<'p> {
     pub(crate) kinds: Vec<Hardware<'p>>,
-    of_agent: Vec<usize>,
+    agent_kinds: Vec<usize>,
 }
 
 impl<'p> HardwareKinds<'p> {
     pub(crate) fn new(profile: &'p Profile) -> Self {
         let mut kinds = vec![Hardware::default()];
-        let of_agent = profile
+        let agent_kinds = profile
             .agents
             .iter()
             .map(|agent| {
@@ -59,12 +59,12 @@ impl<'p> HardwareKinds<'p> {
                 })
             })
             .collect();
-        HardwareKinds { kinds, of_agent }
+        HardwareKinds { kinds, agent_kinds }
     }
 
     /// Position of the kind of an agent.
     pub(crate) fn position(&self, agent: Option<u32>) -> usize {
-        agent.and_then(|agent| self.of_agent.get(agent as usize).copied()).unwrap_or_default()
+        agent.and_then(|agent| self.agent_kinds.get(agent as usize).copied()).unwrap_or_default()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::analysis::RocprofAnalysis;
 use crate::conventions::TimeUnits;
 use crate::pftrace::hip_launches::hip_calls;
 use crate::sheets::kernels::short_kernels;
-use crate::sheets::timeline::{is_of_processes, outside_process_times, window};
+use crate::sheets::timeline::{outside_process_times, spans_processes, window};
 
 /// A notice about a profile for the reader of its sheets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
@@ -112,7 +112,7 @@ pub fn rocprof_notices(analysis: &RocprofAnalysis) -> Vec<RocprofNotice> {
         notices.push(RocprofNotice::NoKernels);
     }
     let has_records = has_kernels || analysis.copies().next().is_some();
-    let lacks_process_times = is_of_processes(analysis) && !window(analysis).is_of_processes;
+    let lacks_process_times = spans_processes(analysis) && !window(analysis).spans_processes;
     if has_records && !analysis.is_window() && lacks_process_times {
         notices.push(RocprofNotice::NoProcessTimes);
     }

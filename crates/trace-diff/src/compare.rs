@@ -407,7 +407,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     // Other numbers of steps make other numbers of calls, of one program, too.
     let one_factor = one_factor(&comparison).filter(|_| known.is_none());
     comparison.is_cut_differently =
-        one_factor.is_some() || (known.is_none() && has_other_numbers_of_calls(&comparison));
+        one_factor.is_some() || (known.is_none() && has_different_call_counts(&comparison));
     let cut = one_factor.or_else(|| {
         let runs = comparison.names.clone();
         comparison.is_cut_differently.then_some(CompareNotice::CutDifferently { runs })
@@ -422,11 +422,11 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     comparison
 }
 
-fn has_other_numbers_of_calls(comparison: &Comparison) -> bool {
+fn has_different_call_counts(comparison: &Comparison) -> bool {
     let rows = comparison.main_table().map(|table| &*table.rows).unwrap_or_default();
     mostly_differs(rows.iter().map(|Row { figures: [a, b], status, .. }| {
         let calls = a.calls.zip(b.calls).filter(|_| matches!(status, Status::Both(_)));
-        (a.time_us + b.time_us, calls.map(|(of_a, of_b)| of_a != of_b))
+        (a.time_us + b.time_us, calls.map(|(calls_a, calls_b)| calls_a != calls_b))
     }))
 }
 
@@ -697,14 +697,14 @@ fn pair_up(a: Vec<Group>, b: Vec<Group>, relaxed: Option<usize>) -> Vec<Row> {
                 left.entry(key).or_default()[side].push(group);
             }
         }
-        for [of_a, of_b] in left.into_values() {
+        for [groups_a, groups_b] in left.into_values() {
             let merged =
                 |groups: &[Group]| groups.iter().cloned().reduce(|one, other| one.merged(other, relaxed));
-            match (merged(&of_a), merged(&of_b)) {
+            match (merged(&groups_a), merged(&groups_b)) {
                 (Some(one), Some(other)) => rows.push(in_both(one, other, Match::Relaxed)),
                 _ => {
-                    gone.extend(of_a);
-                    new.extend(of_b);
+                    gone.extend(groups_a);
+                    new.extend(groups_b);
                 }
             }
         }

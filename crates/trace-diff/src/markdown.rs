@@ -20,35 +20,35 @@ pub fn markdown(comparison: &Comparison) -> String {
     let wholes: Vec<f64> = steps.iter().filter_map(|step| step.whole_us).collect();
     let per_step = if comparison.steps.is_some() { " per step" } else { "" };
     // Writing to a String cannot fail.
-    if let [of_a, of_b] = wholes[..] {
+    if let [whole_a, whole_b] = wholes[..] {
         let _ = writeln!(
             out,
             "**{}{per_step}** in {}, **{}{per_step}** in {} ({})\n",
-            duration(of_a),
+            duration(whole_a),
             text(a),
-            duration(of_b),
+            duration(whole_b),
             text(b),
-            share(of_b - of_a, of_a)
+            share(whole_b - whole_a, whole_a)
         );
         out.push_str("| time category | change | of total |\n| --- | ---: | ---: |\n");
         for (step, delta) in steps.iter().filter_map(|step| Some((step, step.delta_us?))) {
-            let _ = writeln!(out, "| {} | {} | {} |", text(&step.name), signed(delta), share(delta, of_a));
+            let _ = writeln!(out, "| {} | {} | {} |", text(&step.name), signed(delta), share(delta, whole_a));
         }
     }
     for notice in &comparison.notices {
         let _ = writeln!(out, "\n> {}", text(&notice.to_string()));
     }
     for part in &comparison.repeated {
-        let [count, of_b] = part.counts;
-        let [of_a, in_b] = part.median_us;
-        let change = share(part.delta_us(), of_a);
+        let [count_a, count_b] = part.counts;
+        let [median_a, median_b] = part.median_us;
+        let change = share(part.delta_us(), median_a);
         let _ = writeln!(
             out,
-            "\n{}, median time of one: {} in {} ({count} of them), {} in {} ({of_b}), {change}",
+            "\n{}, median time of one: {} in {} ({count_a} of them), {} in {} ({count_b}), {change}",
             text(&part.name),
-            duration(of_a),
+            duration(median_a),
             text(a),
-            duration(in_b),
+            duration(median_b),
             text(b)
         );
     }
@@ -66,8 +66,8 @@ pub fn markdown(comparison: &Comparison) -> String {
             if lacks { String::new() } else { duration(row.figures[side].time_us) }
         };
         let status = if matches!(row.status, Status::Both(_)) { "" } else { row.status.as_str() };
-        let (delta, of_a) = (row.delta_us(), row.figures[0].time_us);
-        let (name, change, share) = (text(row.name()), signed(delta), share(delta, of_a));
+        let (delta, time_a) = (row.delta_us(), row.figures[0].time_us);
+        let (name, change, share) = (text(row.name()), signed(delta), share(delta, time_a));
         let _ = writeln!(out, "| {name} | {status} | {} | {} | {change} | {share} |", time(0), time(1));
     }
     let more = changed().count().saturating_sub(MOST_ROWS);

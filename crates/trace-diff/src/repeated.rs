@@ -50,13 +50,15 @@ impl RepeatedPart {
         let calls = |part: &Repeated| -> Vec<(String, f64)> {
             part.calls.iter().map(|(name, count)| (names.canonical(name).to_owned(), *count)).collect()
         };
-        let [calls_of_a, calls_of_b] = [a, b].map(|parts| parts.iter().map(calls).collect::<Vec<_>>());
+        let [calls_a, calls_b] = [a, b].map(|parts| parts.iter().map(calls).collect::<Vec<_>>());
         let mut alike: Vec<(f64, usize, usize)> = Vec::new();
         for (at, part) in a.iter().enumerate() {
             for (other, _) in b.iter().enumerate().filter(|(_, other)| other.kind == part.kind) {
-                let of_both = likeness(calls_of_a[at].iter().cloned(), calls_of_b[other].iter().cloned());
+                let part_likeness = likeness(calls_a[at].iter().cloned(), calls_b[other].iter().cloned());
                 alike.extend(
-                    of_both.filter(|&of_both| of_both >= Self::ALIKE).map(|of_both| (of_both, at, other)),
+                    part_likeness
+                        .filter(|&part_likeness| part_likeness >= Self::ALIKE)
+                        .map(|part_likeness| (part_likeness, at, other)),
                 );
             }
         }
@@ -65,7 +67,7 @@ impl RepeatedPart {
         });
         let mut pairs: Vec<(usize, usize, RepeatedPart)> = Vec::new();
         for (likeness, at, other) in alike {
-            if pairs.iter().any(|&(taken, of_other, _)| taken == at || of_other == other) {
+            if pairs.iter().any(|&(taken, taken_other, _)| taken == at || taken_other == other) {
                 continue;
             }
             let (a, b) = (&a[at], &b[other]);

@@ -98,9 +98,13 @@ pub fn comparison_sheets<'a>(comparison: &Comparison, suffix: &str) -> Vec<Sheet
 /// The sheets that a comparison may have, those of operators by their parameters as one; with a suffix for its names.
 #[must_use]
 pub fn all_comparison_sheets(suffix: &str) -> Vec<Sheet<'static, Comparison>> {
-    let of_rules = RULES.iter().map(|rule| joined_sheet(rule.title(), rule, suffix));
-    let of_models = joined_sheet("GEMM", &MODELLED, suffix);
-    [time_change_sheet(suffix), repeated(suffix)].into_iter().chain(of_rules).chain([of_models]).collect()
+    let rule_sheets = RULES.iter().map(|rule| joined_sheet(rule.title(), rule, suffix));
+    let model_sheet = joined_sheet("GEMM", &MODELLED, suffix);
+    [time_change_sheet(suffix), repeated(suffix)]
+        .into_iter()
+        .chain(rule_sheets)
+        .chain([model_sheet])
+        .collect()
 }
 
 fn repeated<'a>(suffix: &str) -> Sheet<'a, Comparison> {
@@ -211,14 +215,14 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
             line.keys.get(position + 1).and_then(Option::as_deref).into()
         }));
     }
-    let of_span = |shared: &Shared, line: &Line| percent(line.delta_us(), shared.whole_us);
+    let span_share = |shared: &Shared, line: &Line| percent(line.delta_us(), shared.whole_us);
     fields.extend([
         STATUS.field(|line: &Line| line.status.into()),
-        of_both(TIME, "time_us", Some(0), |figures| Some(figures.time_us)),
+        run_columns(TIME, "time_us", Some(0), |figures| Some(figures.time_us)),
         DELTA.field(|line: &Line| line.delta_us().into()),
         SPEEDUP.field(|line: &Line| speedup(&line.figures).into()),
         DELTA_PERCENT.field(|line: &Line| percent(line.delta_us(), line.figures[0].time_us).into()),
-        PERCENT_OF_SPAN.field_in(move |shared, line| of_span(shared, line).into()),
+        PERCENT_OF_SPAN.field_in(move |shared, line| span_share(shared, line).into()),
         SHARE.field_in(|shared: &Shared, line: &Line| percent(line.delta_us(), shared.gap_us).into()),
     ]);
     if is_summed(rule.subject) {
@@ -235,7 +239,8 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
         (TERABYTES, columns::TB_PER_S.mean.name, |figures| figures.rates[1]),
     ];
     fields.extend(optional.into_iter().enumerate().map(|(position, (column, name, figure))| {
-        of_both(column, name, (position == 0).then_some(1), figure).when(move |shared| shared.has[position])
+        run_columns(column, name, (position == 0).then_some(1), figure)
+            .when(move |shared| shared.has[position])
     }));
     fields.push(MATCH.field(|line: &Line| Some(line.matched).filter(|text| !text.is_empty()).into()));
     fields
@@ -245,7 +250,7 @@ fn fields(rule: &'static Rule) -> Vec<Field<Shared, Line>> {
 type Figure = fn(&Figures) -> Option<f64>;
 
 /// A figure of both runs, a column each, and which of [`Shared::per`] it may be divided by.
-fn of_both(
+fn run_columns(
     column: Column,
     name: &'static str,
     divided: Option<usize>,

@@ -27,12 +27,12 @@ pub fn waterfall(comparison: &Comparison) -> Vec<Step> {
     if comparison.is_cut_differently {
         return Vec::new();
     }
-    let of_timeline = |kind: &str| {
+    let timeline_times = |kind: &str| {
         comparison.part_of_timeline(kind).map(|row| [row.figures[0].time_us, row.figures[1].time_us])
     };
     let by_kind = comparison.about(Subject::Category);
-    let (wholes, parts) = match (of_timeline(TOTAL), by_kind.or_else(|| comparison.main_table())) {
-        (Some(wholes), kinds) => (wholes, parts_of_span(&of_timeline, kinds)),
+    let (wholes, parts) = match (timeline_times(TOTAL), by_kind.or_else(|| comparison.main_table())) {
+        (Some(wholes), kinds) => (wholes, parts_of_span(&timeline_times, kinds)),
         (None, Some(table)) => {
             let wholes = [table.totals[0].time_us, table.totals[1].time_us];
             (wholes, parts_of_table(table, wholes[1] - wholes[0]))
@@ -59,7 +59,7 @@ pub fn waterfall(comparison: &Comparison) -> Vec<Step> {
 
 /// Parts of the span of a timeline. What is not named by the timeline is a part, too.
 fn parts_of_span(
-    of_timeline: &dyn Fn(&str) -> Option<[f64; 2]>,
+    timeline_times: &dyn Fn(&str) -> Option<[f64; 2]>,
     kinds: Option<&Joined>,
 ) -> Vec<(String, f64)> {
     /// Parts of a span that do not overlap, as reports of traces and of rocprofv3 profiles name them.
@@ -71,10 +71,10 @@ fn parts_of_span(
         ("idle_time", "idle"),
     ];
     let delta = |[a, b]: [f64; 2]| b - a;
-    let gap = of_timeline(TOTAL).map_or(0.0, delta);
+    let gap = timeline_times(TOTAL).map_or(0.0, delta);
     let mut parts = Vec::new();
     for (kind, name) in PARTS {
-        let Some(change) = of_timeline(kind).map(delta) else { continue };
+        let Some(change) = timeline_times(kind).map(delta) else { continue };
         match kinds {
             Some(table) if kind == PARTS[0].0 => parts.extend(parts_of_table(table, change)),
             _ => parts.push((name.to_owned(), change)),
@@ -91,11 +91,14 @@ const OTHER: &str = "other";
 fn parts_of_table(table: &Joined, whole: f64) -> Vec<(String, f64)> {
     let named = table.rows.iter().take(MOST_PARTS).map(|row| (row.name().to_owned(), row.delta_us()));
     let mut parts: Vec<(String, f64)> = named.collect();
-    let of_parts: f64 = parts.iter().map(|(_, change)| change).sum();
+    let named_change: f64 = parts.iter().map(|(_, change)| change).sum();
     let shown = table.rows.len().min(MOST_PARTS);
     let left: f64 = table.rows[shown..].iter().map(crate::compare::Row::delta_us).sum();
     parts.push(("other kinds of work".to_owned(), left));
-    parts.push(("overlap and uncategorized work".to_owned(), rounded_away(whole - of_parts - left, whole)));
+    parts.push((
+        "overlap and uncategorized work".to_owned(),
+        rounded_away(whole - named_change - left, whole),
+    ));
     parts
 }
 

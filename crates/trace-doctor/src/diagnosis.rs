@@ -16,7 +16,7 @@ use crate::rules::RULES;
 pub const SHEET_NAME: &str = "recording";
 
 /// Why rules about PyTorch's profiler do not run.
-const OF_ANOTHER_RECORDER: &str = "the rule does not apply to this profiler";
+const WRONG_RECORDER: &str = "the rule does not apply to this profiler";
 
 /// What is wrong with a recording.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ impl Diagnosis {
 
     /// Whether graph replays without device events were found (L8).
     #[must_use]
-    pub fn tells_of_lost_replays(&self) -> bool {
+    pub fn reports_lost_replays(&self) -> bool {
         self.findings.iter().any(|finding| finding.rule.id == "L8")
     }
 
@@ -161,7 +161,7 @@ fn verdicts(facts: &Facts<'_>) -> Vec<Verdict> {
     let recorder = facts.trace.facts().recorder.kind;
     let verdict = |rule: &Rule| match rule.advice(recorder) {
         Some(_) => (rule.examine)(facts),
-        None => Verdict::NotExamined(OF_ANOTHER_RECORDER),
+        None => Verdict::NotExamined(WRONG_RECORDER),
     };
     // Neighbours in the list cost alike, so each thread takes every so many of them.
     let share =

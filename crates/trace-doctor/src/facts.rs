@@ -64,7 +64,7 @@ pub(crate) struct Census {
     /// External ids of annotations.
     pub(crate) annotation_ids: IdSet,
     /// By track: whether operators or calls ran on it.
-    pub(crate) is_of_host: Vec<bool>,
+    pub(crate) is_host_track: Vec<bool>,
     /// Python frames, those included that the reader left out.
     pub(crate) python_frames: u64,
     /// Spans that carry metrics of kernels.
@@ -245,7 +245,7 @@ impl<'t> Facts<'t> {
     }
 
     /// Why rules about links cannot run, if they cannot.
-    pub(crate) fn links_are_unknown(&self) -> Option<&'static str> {
+    pub(crate) fn unlinked_reason(&self) -> Option<&'static str> {
         (self.tree.options().link_by == LinkBy::Flow)
             .then_some("device events are linked by launch arrows only, as in TraceLens")
     }
@@ -272,7 +272,7 @@ impl<'t> Facts<'t> {
     }
 
     /// Whether the devices are neither NVIDIA's nor AMD's.
-    pub(crate) fn is_of_foreign_device(&self) -> bool {
+    pub(crate) fn has_foreign_device(&self) -> bool {
         self.trace.facts().accelerator.is_some()
     }
 }
@@ -300,7 +300,7 @@ impl Census {
             operator_ids: IdSet::Bits(0, Vec::new()),
             operator_ids_are_different: true,
             annotation_ids: IdSet::Bits(0, Vec::new()),
-            is_of_host: vec![false; trace.tracks().len()],
+            is_host_track: vec![false; trace.tracks().len()],
             python_frames: u64::from(trace.skipped_frames()),
             kernel_metrics: Tally::default(),
             profiler_ranges: Tally::default(),
@@ -329,8 +329,8 @@ impl Census {
             census.start = census.start.min(events.start(event));
             census.end = census.end.max(events.end(event));
             if granularity != Granularity::Finer {
-                let of_microsecond = (trace.origin() + events.start(event)).rem_euclid(per_microsecond);
-                granularity = match of_microsecond {
+                let microsecond_part = (trace.origin() + events.start(event)).rem_euclid(per_microsecond);
+                granularity = match microsecond_part {
                     0 => granularity,
                     part if part * 4 % per_microsecond == 0 => Granularity::Quarters,
                     _ => Granularity::Finer,
@@ -339,7 +339,7 @@ impl Census {
             match category {
                 Category::CPU_OP => {
                     census.operators.add(events, event);
-                    census.is_of_host[events.track(event).index()] = true;
+                    census.is_host_track[events.track(event).index()] = true;
                     if *is_step.get(name) {
                         census.steps.push(event);
                     }
@@ -352,7 +352,7 @@ impl Census {
                     }
                 }
                 _ if category.is_launch_api() => {
-                    census.is_of_host[events.track(event).index()] = true;
+                    census.is_host_track[events.track(event).index()] = true;
                     calls.push(Call { event, kind: *kinds.get(name) });
                 }
                 _ if category.is_device() => {

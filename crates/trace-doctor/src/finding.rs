@@ -150,7 +150,7 @@ impl Verdict {
     /// ROCm.
     pub(crate) fn unless_of_foreign_device(self, facts: &Facts<'_>) -> Verdict {
         match self {
-            Verdict::Fires(found) if facts.is_of_foreign_device() => {
+            Verdict::Fires(found) if facts.has_foreign_device() => {
                 Verdict::Sound { guarded: found.count + found.guarded }
             }
             other => other,

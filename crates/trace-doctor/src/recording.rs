@@ -124,7 +124,7 @@ impl Diagnosis {
 }
 
 /// The diagnosis of a file with this text.
-pub(crate) fn of_text(text: &str) -> Diagnosis {
+pub(crate) fn diagnose_text(text: &str) -> Diagnosis {
     let mut file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let trace = read_path(file.path(), &ReadOptions::default()).unwrap();

@@ -113,7 +113,7 @@ impl Category {
 
     /// What an event of a device is whose recorder names neither kernels nor copies: the device, and the category if it
     /// is work. `None` for events of other categories.
-    pub(crate) fn of_device_event(text: &[u8], name: &[u8]) -> Option<(Accelerator, Option<Category>)> {
+    pub(crate) fn from_device_event(text: &[u8], name: &[u8]) -> Option<(Accelerator, Option<Category>)> {
         match text {
             b"mtia_ccp_events" => {
                 let category = match name {

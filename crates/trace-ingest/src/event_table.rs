@@ -152,7 +152,7 @@ pub struct Overhead {
     /// Kind of work: `Lazy Function Loading`, `Command Buffer Full`.
     pub kind: StringId,
     /// The recorder's own work, not the driver's.
-    pub is_of_recorder: bool,
+    pub is_recorder_work: bool,
 }
 
 /// What Nsight Systems alone says of device work.

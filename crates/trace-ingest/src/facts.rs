@@ -35,7 +35,7 @@ impl RecordingKind {
 
     /// Whether such a recording can be of several processes of a machine.
     #[must_use]
-    pub const fn is_of_machine(self) -> bool {
+    pub const fn is_machine_wide(self) -> bool {
         matches!(self, RecordingKind::Nsys | RecordingKind::Rocprof)
     }
 

@@ -88,8 +88,8 @@ fn database_format(
     use crate::sqlite::Entries;
 
     let database = crate::sqlite::open(path, options)?;
-    let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
-    let is_nsys = crate::nsys::is_export(&database, &entries).map_err(|broken| broken.of_file(path))?;
+    let entries = Entries::read(&database).map_err(|broken| broken.in_file(path))?;
+    let is_nsys = crate::nsys::is_export(&database, &entries).map_err(|broken| broken.in_file(path))?;
     let (nsys, rocpd) = (&crate::nsys::FORMAT, &crate::rocprof::ROCPD);
     match (is_nsys, crate::rocprof::is_rocpd(&entries)) {
         (true, true) => Err(IngestError::AmbiguousFormat {

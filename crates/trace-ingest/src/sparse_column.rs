@@ -82,7 +82,7 @@ impl<T: Copy> SparseColumn<T> {
     }
 
     /// The values of these rows, which ascend, as a column of only them.
-    pub(crate) fn of_rows(&self, rows: &[u32]) -> Self {
+    pub(crate) fn select_rows(&self, rows: &[u32]) -> Self {
         let mut chosen = SparseColumn::default();
         for (at, &row) in rows.iter().enumerate() {
             if let Some(value) = self.get(row as usize) {
@@ -151,7 +151,7 @@ mod tests {
                 column.push(row as usize, value);
             }
             let rows: Vec<u32> = rows.into_iter().collect();
-            let chosen = column.of_rows(&rows);
+            let chosen = column.select_rows(&rows);
             for (at, row) in rows.iter().enumerate() {
                 prop_assert_eq!(chosen.get(at), map.get(row).copied());
             }

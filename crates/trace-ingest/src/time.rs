@@ -237,7 +237,7 @@ impl TimesOfOthers {
     }
 
     /// Whether work starts at 0 and has no length, or one that only its end explains.
-    pub(crate) fn are_far_from(self, (start, end): (i64, i64)) -> bool {
+    pub(crate) fn is_untimed(self, (start, end): (i64, i64)) -> bool {
         let is_implausible = end >= self.first && end.saturating_sub(start) > self.implausible;
         start == self.zero && (end <= start || is_implausible)
     }

@@ -244,7 +244,7 @@ impl Trace {
         }
         macro_rules! sparse {
             ($($field:ident),*) => {
-                ArgumentColumns { $($field: events.arguments.$field.of_rows(&rows)),* }
+                ArgumentColumns { $($field: events.arguments.$field.select_rows(&rows)),* }
             };
         }
         self.events = EventTable {
@@ -533,8 +533,8 @@ impl Trace {
     fn leave_out_work_without_times(&mut self) {
         // Where the file has a base, its times are relative to that.
         let base = self.facts.base_time_nanoseconds.unwrap_or(0);
-        let of_base = base.saturating_neg().saturating_mul(self.time_unit().per_microsecond() / 1000);
-        for zero in [0, of_base] {
+        let base_time = base.saturating_neg().saturating_mul(self.time_unit().per_microsecond() / 1000);
+        for zero in [0, base_time] {
             let events = &self.events;
             let is_device_work = |event: &EventId| events.category(*event).is_device();
             if !events.ids().any(|event| events.start(event) == zero && is_device_work(&event)) {
@@ -543,10 +543,8 @@ impl Trace {
             let span = |event: EventId| (events.start(event), events.end(event));
             let work = || events.ids().filter(is_device_work).map(span);
             let Some(others) = TimesOfOthers::new(zero, work(), events.ids().map(span)) else { continue };
-            let without: Vec<bool> = events
-                .ids()
-                .map(|event| is_device_work(&event) && others.are_far_from(span(event)))
-                .collect();
+            let without: Vec<bool> =
+                events.ids().map(|event| is_device_work(&event) && others.is_untimed(span(event))).collect();
             let count = without.iter().filter(|is_without| **is_without).count() as u64;
             if count > 0 {
                 self.warnings.push(Warning::DeviceWorkWithoutTimes { count, of: work().count() as u64 });

@@ -262,7 +262,7 @@ impl Warning {
 
     /// Whether a part of what was recorded is missing in the figures: the file is cut off, or holds more than was read.
     #[must_use]
-    pub fn tells_of_loss(&self) -> bool {
+    pub fn reports_loss(&self) -> bool {
         matches!(
             self,
             Warning::Truncated { .. }

@@ -126,7 +126,7 @@ impl<'a> Message<'a> {
     /// Where the tag of field `number` stands if that field comes next and is text, bytes or a message.
     /// `number` is below 16.
     #[inline(always)]
-    pub(crate) fn delimited_is_next(&self, number: u8) -> Option<usize> {
+    pub(crate) fn next_delimited(&self, number: u8) -> Option<usize> {
         (self.at < self.end && self.bytes[self.at] == number << 3 | 2).then_some(self.at)
     }
 

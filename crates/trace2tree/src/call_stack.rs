@@ -77,13 +77,13 @@ impl TraceTree {
                 && name.contains(".py")
                 && !is_framework_wrapper(name)
         });
-        let is_of_pytorch = |frame: EventId| {
+        let is_pytorch_frame = |frame: EventId| {
             let name = self.trace.name(frame);
             name.starts_with("torch/") || name.contains("/torch/")
         };
         let mut nearest = None;
         for frame in frames {
-            if !is_of_pytorch(frame) {
+            if !is_pytorch_frame(frame) {
                 return Some(frame);
             }
             nearest = nearest.or(Some(frame));

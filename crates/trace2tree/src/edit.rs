@@ -266,9 +266,9 @@ impl TreeEdit<'_> {
         if lists.iter().all(Option::is_none) {
             return donated;
         }
-        let of_donor = donated.map(|id| trace.signatures().get(id)).unwrap_or_default();
-        let of_donor = [of_donor.dims, of_donor.types, of_donor.strides, of_donor.concrete];
-        for (list, id) in lists.iter_mut().zip(of_donor) {
+        let donor_lists = donated.map(|id| trace.signatures().get(id)).unwrap_or_default();
+        let donor_lists = [donor_lists.dims, donor_lists.types, donor_lists.strides, donor_lists.concrete];
+        for (list, id) in lists.iter_mut().zip(donor_lists) {
             if list.is_none() {
                 *list = id.map(|id| trace.signatures().argument(id).clone());
             }

@@ -82,8 +82,8 @@ fn tracks_of_forward_threads(trace: &Trace, groups: &[Numbered]) -> BTreeMap<For
             let start = latest.entry(thread).or_insert(i64::MIN);
             *start = events.start(event).max(*start);
         }
-        for of_track in forward.chunk_by(|a, b| a.0 == b.0) {
-            let (track, start, _) = of_track[0];
+        for track_starts in forward.chunk_by(|a, b| a.0 == b.0) {
+            let (track, start, _) = track_starts[0];
             let first = first_start.entry(track).or_insert(start);
             *first = start.min(*first);
             let pid = trace.tracks().get(track).pid;

@@ -36,7 +36,7 @@ impl TraceTree {
         let is_held = |&(at, launch): &(usize, EventId)| {
             let launched = launched_before + at;
             let waiting = launched - done.partition_point(|&end| end <= events.start(launch)).min(launched);
-            waiting >= QueueLength::MAY_HOLD_THE_HOST
+            waiting >= QueueLength::HOST_BLOCKING_LENGTH
                 && trace.to_microseconds(events.duration(launch)) >= LONG_LAUNCH_US
         };
         launches.into_iter().enumerate().filter(is_held).map(|(_, launch)| launch).collect()

@@ -78,14 +78,14 @@ fn lost_launches(tree: &TraceTree) -> LostLaunches {
         .filter_map(|&event| events.correlation(event).filter(|id| ids.remove(id)))
         .collect();
     // rocprofv3 records kernels and copies each where that is asked for, and copies none that the host makes.
-    let is_of_rocprof = trace.facts().recorder.kind == Some(RecordingKind::Rocprof);
+    let is_rocprof = trace.facts().recorder.kind == Some(RecordingKind::Rocprof);
     // Launches between others whose dispatches are all there have none: a graph captured them.
     let has_all_dispatches = trace.facts().dispatch_gaps.is_some_and(|gaps| gaps.missing == 0);
     let device_events = || tree.linked_device_events().iter().chain(tree.unlinked_device_events());
     let lacks_kernels =
-        is_of_rocprof && device_events().all(|&event| events.category(event) != Category::KERNEL);
+        is_rocprof && device_events().all(|&event| events.category(event) != Category::KERNEL);
     let mut copies =
-        PerString::new(trace.strings(), |name| HostWait::of_call(name).is_some_and(HostWait::is_copy));
+        PerString::new(trace.strings(), |name| HostWait::from_call(name).is_some_and(HostWait::is_copy));
     let captures = capture_spans(trace);
     let mut fills = Vec::new();
     let mut replays = Vec::new();
@@ -95,7 +95,7 @@ fn lost_launches(tree: &TraceTree) -> LostLaunches {
         let at = (start, call);
         match kind {
             _ if shares_id || is_captured => lost.explained += 1,
-            _ if lacks_kernels || (is_of_rocprof && *copies.get(events.name(call))) => lost.explained += 1,
+            _ if lacks_kernels || (is_rocprof && *copies.get(events.name(call))) => lost.explained += 1,
             CallKind::GraphLaunch => replays.push(at),
             CallKind::Memset => fills.push(at),
             _ if at < first => lost.before.push(call),
@@ -139,11 +139,11 @@ fn lost_launches(tree: &TraceTree) -> LostLaunches {
 
 /// When work that a process launched had ended at the latest.
 struct Ends {
-    by_process: HashMap<RowId, EndsOfProcess>,
+    by_process: HashMap<RowId, ProcessEnds>,
 }
 
 #[derive(Default)]
-struct EndsOfProcess {
+struct ProcessEnds {
     /// Starts of calls that wait for the device, with the earliest end of this call and all that start later.
     waits: Vec<(i64, i64)>,
     /// Launches, with the earliest start of the device work of this launch and all later ones.
@@ -155,22 +155,22 @@ impl Ends {
         let (trace, events) = (tree.trace(), tree.trace().events());
         let process = |track: TrackId| trace.tracks().get(track).pid;
         let mut waits = PerString::new(trace.strings(), |name| {
-            HostWait::of_call(name).is_some_and(HostWait::is_synchronization)
+            HostWait::from_call(name).is_some_and(HostWait::is_synchronization)
         });
-        let mut by_process: HashMap<RowId, EndsOfProcess> = HashMap::new();
+        let mut by_process: HashMap<RowId, ProcessEnds> = HashMap::new();
         for &call in tree.host_events() {
             if events.category(call).is_launch_api() && *waits.get(events.name(call)) {
-                let of_process = by_process.entry(process(events.track(call))).or_default();
-                of_process.waits.push((events.start(call), events.end(call)));
+                let process_ends = by_process.entry(process(events.track(call))).or_default();
+                process_ends.waits.push((events.start(call), events.end(call)));
             }
         }
         for &event in tree.linked_device_events() {
             if let Some(launch) = tree.recorded_launch(event) {
-                let of_process = by_process.entry(process(events.track(launch))).or_default();
-                of_process.launched.push((events.start(launch), events.start(event)));
+                let process_ends = by_process.entry(process(events.track(launch))).or_default();
+                process_ends.launched.push((events.start(launch), events.start(event)));
             }
         }
-        for EndsOfProcess { waits, launched } in by_process.values_mut() {
+        for ProcessEnds { waits, launched } in by_process.values_mut() {
             for ends in [waits, launched] {
                 ends.sort_unstable();
                 let mut earliest = i64::MAX;
@@ -186,11 +186,11 @@ impl Ends {
     /// When the work of a launch had ended at the latest; `None` where the recording does not tell.
     fn of(&self, tree: &TraceTree, launch: EventId) -> Option<i64> {
         let events = tree.trace().events();
-        let of_process = self.by_process.get(&tree.trace().tracks().get(events.track(launch)).pid)?;
+        let process_ends = self.by_process.get(&tree.trace().tracks().get(events.track(launch)).pid)?;
         let start = events.start(launch);
         let after =
             |ends: &[(i64, i64)]| ends.get(ends.partition_point(|&(at, _)| at <= start)).map(|&(_, end)| end);
-        [after(&of_process.waits), after(&of_process.launched)].into_iter().flatten().min()
+        [after(&process_ends.waits), after(&process_ends.launched)].into_iter().flatten().min()
     }
 }
 
@@ -199,8 +199,9 @@ fn unrecorded(tree: &TraceTree) -> Unrecorded {
     let lost = tree.lost_launches();
     let mut launches: Vec<EventId> = lost.replays.clone();
     // Copies of no bytes have no device event.
-    let mut copies =
-        PerString::new(tree.trace().strings(), |name| HostWait::of_call(name).is_some_and(HostWait::is_copy));
+    let mut copies = PerString::new(tree.trace().strings(), |name| {
+        HostWait::from_call(name).is_some_and(HostWait::is_copy)
+    });
     let kernels: Vec<EventId> =
         lost.between.iter().copied().filter(|&call| !*copies.get(events.name(call))).collect();
     let is_throughout = kernels.len() * 100 >= LOST_THROUGHOUT * lost.launches.max(1) as usize;
@@ -225,7 +226,7 @@ fn unrecorded(tree: &TraceTree) -> Unrecorded {
 fn long_waits(tree: &TraceTree) -> impl Iterator<Item = Interval> {
     let (trace, events) = (tree.trace(), tree.trace().events());
     let mut waits = PerString::new(trace.strings(), |name| {
-        matches!(HostWait::of_call(name), Some(HostWait::Device | HostWait::Stream))
+        matches!(HostWait::from_call(name), Some(HostWait::Device | HostWait::Stream))
     });
     let calls = tree
         .host_events()

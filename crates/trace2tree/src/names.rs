@@ -94,7 +94,7 @@ impl HostWait {
     /// Of a call by its name; `None` of calls that only start work, or do something else. ASCII letters compare without
     /// regard to case.
     #[must_use]
-    pub fn of_call(name: &str) -> Option<HostWait> {
+    pub fn from_call(name: &str) -> Option<HostWait> {
         let name = name.to_ascii_lowercase();
         if let Some((before, _)) = name.split_once("synchronize") {
             return Some(match () {
@@ -207,7 +207,7 @@ mod tests {
             ("cudaLaunchKernel", None),
             ("cudaMemsetAsync", None),
         ] {
-            assert_eq!(HostWait::of_call(name), wait, "{name}");
+            assert_eq!(HostWait::from_call(name), wait, "{name}");
         }
     }
 

@@ -55,7 +55,8 @@ impl TraceTree {
         let has_queues = recorder == Some(RecordingKind::Rocprof);
         // Recordings of other profilers than PyTorch's can be of several processes, whose streams have the same numbers.
         let process = |event: EventId| {
-            let launch = self.launch(event).filter(|_| recorder.is_some_and(RecordingKind::is_of_machine))?;
+            let launch =
+                self.launch(event).filter(|_| recorder.is_some_and(RecordingKind::is_machine_wide))?;
             Some(tracks.get(events.track(launch)).pid)
         };
         let queue = |event: EventId| {
@@ -78,9 +79,9 @@ impl TraceTree {
         let mut before: Vec<Vec<(_, EventId)>> = vec![Vec::new(); tracks.len()];
         for next in by_start {
             let queues = &mut before[events.track(next).index()];
-            let of_next = queue(next);
-            let Some((_, known)) = queues.iter_mut().find(|(queue, _)| *queue == of_next) else {
-                queues.push((of_next, next));
+            let next_queue = queue(next);
+            let Some((_, known)) = queues.iter_mut().find(|(queue, _)| *queue == next_queue) else {
+                queues.push((next_queue, next));
                 continue;
             };
             let event = std::mem::replace(known, next);

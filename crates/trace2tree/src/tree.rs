@@ -312,9 +312,9 @@ impl TraceTree {
         let contains = |name: &StringId| self.trace.text(*name).to_lowercase().contains(&text);
         let timed = |name| {
             let events = self.find_by_name_id(name);
-            let is_of_device = |event: &EventId| self.trace.events().category(*event).is_device();
+            let is_device_event = |event: &EventId| self.trace.events().category(*event).is_device();
             let own = || self.trace.time(busy_time(self.trace.events(), events.iter().copied()));
-            (name, if events.first().is_some_and(is_of_device) { own() } else { self.gpu_time_of(events) })
+            (name, if events.first().is_some_and(is_device_event) { own() } else { self.gpu_time_of(events) })
         };
         let mut names: Vec<_> = self.node_names().filter(contains).map(timed).collect();
         names.sort_by_key(|&(_, time)| Reverse(time.ticks()));

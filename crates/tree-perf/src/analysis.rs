@@ -92,12 +92,12 @@ impl Iterated for Analysis {
 impl Analysis {
     /// Builds the tree and finds the launchers.
     pub fn new(trace: Trace, options: AnalysisOptions) -> Self {
-        Self::of_tree(TraceTree::build(trace, &options.tree_options()), options, None)
+        Self::with_tree(TraceTree::build(trace, &options.tree_options()), options, None)
     }
 
     /// The same of a tree that was built before, from [`AnalysisOptions::tree_options`], and perhaps changed.
     pub fn from_tree(tree: TraceTree, options: AnalysisOptions) -> Self {
-        Self::of_tree(tree, options, None)
+        Self::with_tree(tree, options, None)
     }
 
     /// [`Analysis::from_tree`] with an extension, see [`Analysis::with_extension`].
@@ -106,7 +106,7 @@ impl Analysis {
         options: AnalysisOptions,
         extension: Box<dyn AnalysisExtension>,
     ) -> Self {
-        Self::of_tree(tree, options, Some(extension))
+        Self::with_tree(tree, options, Some(extension))
     }
 
     /// The same with models, categories, sheets and a rule on the tree beside the built-in ones. The rule runs after
@@ -116,10 +116,10 @@ impl Analysis {
         options: AnalysisOptions,
         extension: Box<dyn AnalysisExtension>,
     ) -> Self {
-        Self::of_tree(TraceTree::build(trace, &options.tree_options()), options, Some(extension))
+        Self::with_tree(TraceTree::build(trace, &options.tree_options()), options, Some(extension))
     }
 
-    fn of_tree(
+    fn with_tree(
         mut tree: TraceTree,
         mut options: AnalysisOptions,
         extension: Option<Box<dyn AnalysisExtension>>,

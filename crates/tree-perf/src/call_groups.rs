@@ -80,7 +80,7 @@ impl<'a, Call: CountedCall> CallGroup<'a, Call> {
 
     /// The device events of the calls, position by position.
     pub(crate) fn kernels(&self, analysis: &Analysis) -> KernelList {
-        KernelList::of_events(analysis.trace(), self.calls.iter().map(|call| call.device_events(analysis)))
+        KernelList::from_events(analysis.trace(), self.calls.iter().map(|call| call.device_events(analysis)))
     }
 
     pub(crate) fn overlaps(&self) -> impl Iterator<Item = &CallOverlap> + Clone {

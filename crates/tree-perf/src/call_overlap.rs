@@ -25,7 +25,7 @@ pub(crate) fn call_overlap(
     let (trace, overlaps) = (analysis.trace(), analysis.overlaps());
     let own = device_events.iter().filter_map(|&kernel| overlaps.position(kernel));
     let own: Vec<u32> = own.collect();
-    let Some(group) = overlaps.overlaps.of_group(&overlaps.events, own.iter().copied(), &mut Vec::new())
+    let Some(group) = overlaps.overlaps.group_overlap(&overlaps.events, own.iter().copied(), &mut Vec::new())
     else {
         return (None, CallOverlap::default());
     };

@@ -195,11 +195,11 @@ impl<'a> Walk<'a> {
         while let Some(event) = pending.pop() {
             let mut device_events = self.tree.device_events_in_file_order(event);
             let parts = self.outermost_modelled_parts(event);
-            let mut of_parts = EventSet::default();
+            let mut part_events = EventSet::default();
             for &device_event in parts.iter().flat_map(|&part| self.tree.device_events(part)) {
-                of_parts.insert(device_event);
+                part_events.insert(device_event);
             }
-            device_events.retain(|&device_event| !of_parts.contains(device_event));
+            device_events.retain(|&device_event| !part_events.contains(device_event));
             if !device_events.is_empty() {
                 self.charge(event, device_events, FiguresFrom::Own);
             }

@@ -70,7 +70,7 @@ pub enum RooflineRule {
     /// What ran: a copy against its link, products in FP32 against the units that the kernel's name tells, and a cache explains
     /// what is faster than the memory.
     #[default]
-    WhatRan,
+    Executed,
     /// What the model of the operator says, copies included.
     Model,
 }
@@ -112,7 +112,7 @@ impl Conventions {
         self.communication == CommunicationRule::Included
     }
 
-    pub(crate) fn looks_at_what_ran(&self) -> bool {
-        self.roofline == RooflineRule::WhatRan
+    pub(crate) fn judges_executed_work(&self) -> bool {
+        self.roofline == RooflineRule::Executed
     }
 }

@@ -54,8 +54,8 @@ pub(crate) struct IdleRow {
 
 /// The waits of all devices and streams.
 pub(crate) struct IdleRows {
-    pub(crate) of_devices: Vec<IdleRow>,
-    pub(crate) of_streams: Vec<IdleRow>,
+    pub(crate) per_device: Vec<IdleRow>,
+    pub(crate) per_stream: Vec<IdleRow>,
 }
 
 /// An operator that the host ran.

@@ -50,7 +50,7 @@ pub struct KernelTotal {
 }
 
 /// GPUs run one at a time if together they are busy no longer than so many times the time in which any of them is.
-const AT_THE_SAME_TIME: f64 = 1.1;
+const CONCURRENCY_LIMIT: f64 = 1.1;
 /// Least share of the busy time of all that each GPU has which takes turns.
 const LEAST_TURN: f64 = 0.05;
 impl Analysis {
@@ -77,7 +77,7 @@ impl Analysis {
         let several = devices.len() > 1;
         let take_turns = several
             && timeline.idle <= timeline.busy
-            && busy as f64 <= AT_THE_SAME_TIME * timeline.busy as f64
+            && busy as f64 <= CONCURRENCY_LIMIT * timeline.busy as f64
             && devices.iter().all(|of| share(of.busy, busy) >= LEAST_TURN);
         let mut times: BTreeMap<OpCategory, i64> = BTreeMap::new();
         let mut add = |category: &OpCategory, time: i64| match times.get_mut(category) {
@@ -157,8 +157,8 @@ impl Analysis {
         let events = self.trace().events();
         let devices: BTreeSet<Option<i64>> =
             self.counted_device_events().map(|event| events.device(event)).collect();
-        let of_device = |device| self.idle_stretches(move |event| events.device(event) == device).0;
-        let waits = devices.into_iter().flat_map(of_device);
+        let device_stretches = |device| self.idle_stretches(move |event| events.device(event) == device).0;
+        let waits = devices.into_iter().flat_map(device_stretches);
         let known = waits.filter(|wait| wait.cause != WaitCause::NotRecorded);
         IdleFor::of(known.map(|wait| (wait.cause, wait.span.length())))
     }

@@ -117,7 +117,7 @@ pub struct TimeBudget {
     /// The stretch.
     pub time: Interval,
     /// Whether the host began and ended it: the device may have worked for it earlier or later. Else device work bounds it.
-    pub is_of_host: bool,
+    pub is_host_time: bool,
     /// Work that computes ran.
     pub computation: i64,
     /// Communication ran, and no computation.
@@ -194,7 +194,7 @@ pub(crate) struct GapCauses {
 pub(crate) struct ProfilerWork {
     by_process: BTreeMap<RowId, IntervalSet>,
     /// Of processes without any call, as which recorders show themselves: it held all the others.
-    of_recorder: IntervalSet,
+    recorder_work: IntervalSet,
 }
 
 impl ProfilerWork {
@@ -208,25 +208,25 @@ impl ProfilerWork {
             by_process.entry(process(event)).or_default().push(interval(trace, event));
         }
         if by_process.is_empty() {
-            return ProfilerWork { by_process: BTreeMap::new(), of_recorder: IntervalSet::EMPTY };
+            return ProfilerWork { by_process: BTreeMap::new(), recorder_work: IntervalSet::EMPTY };
         }
         let calls = events.ids().filter(|&event| events.category(event).is_launch_api());
         let calling: BTreeSet<RowId> = calls.map(process).collect();
-        let (own, of_recorder): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        let (own, recorder_work): (BTreeMap<_, _>, BTreeMap<_, _>) =
             by_process.into_iter().partition(|(process, _)| calling.contains(process));
         ProfilerWork {
             by_process: own
                 .into_iter()
                 .map(|(process, spans)| (process, spans.into_iter().collect()))
                 .collect(),
-            of_recorder: of_recorder.into_values().flatten().collect(),
+            recorder_work: recorder_work.into_values().flatten().collect(),
         }
     }
 
     /// Time of a stretch in which it held a process.
     pub(crate) fn shared_time(&self, process: RowId, time: Interval) -> i64 {
         let own = self.by_process.get(&process).map_or(0, |own| own.shared_time(time));
-        (own + self.of_recorder.shared_time(time)).min(time.length())
+        (own + self.recorder_work.shared_time(time)).min(time.length())
     }
 }
 
@@ -256,7 +256,7 @@ impl GapCauses {
         }
         let devices = work.into_iter().map(|(device, work)| (device, DeviceWork::new(trace, work)));
         let mut synchronizes = PerString::new(trace.strings(), |name| {
-            HostWait::of_call(name).is_some_and(|wait| wait.is_synchronization() || wait == HostWait::Copy)
+            HostWait::from_call(name).is_some_and(|wait| wait.is_synchronization() || wait == HostWait::Copy)
         });
         let mut is_loading = PerString::new(trace.strings(), is_loading);
         let mut calls: BTreeMap<TrackId, [Vec<Interval>; 2]> = BTreeMap::new();
@@ -294,7 +294,7 @@ impl GapCauses {
             index: None,
             device,
             time,
-            is_of_host: false,
+            is_host_time: false,
             computation: work.computation.shared_time(time),
             exposed_communication: work.communication.shared_time(time),
             exposed_copies: work.copies.shared_time(time),

@@ -123,11 +123,11 @@ impl Analysis {
     #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         let causes = self.gap_causes();
-        let of_device = |(&device, work): (&i64, &DeviceWork)| {
+        let device_gaps = |(&device, work): (&i64, &DeviceWork)| {
             let idle = work.busy.span().map_or_else(Vec::new, |window| work.idle(window));
             idle.into_iter().map(|time| causes.gap(self.tree(), device, work, time)).collect::<Vec<_>>()
         };
-        causes.devices.iter().flat_map(of_device).collect()
+        causes.devices.iter().flat_map(device_gaps).collect()
     }
 
     /// Of the device with the most idle time the largest part of it, and the longest gap; `None` without gaps.
@@ -135,9 +135,9 @@ impl Analysis {
     pub fn gap_finding(&self) -> Option<GapFinding> {
         let gaps = self.gaps();
         let idle = |gaps: &&[Gap]| gaps.iter().map(|gap| gap.time.length()).sum::<i64>();
-        let of_devices = gaps.chunk_by(|a, b| a.device == b.device);
+        let gaps_by_device = gaps.chunk_by(|a, b| a.device == b.device);
         // Of equals the first.
-        let idlest = of_devices.max_by_key(|gaps| (idle(gaps), Reverse(gaps[0].device)))?;
+        let idlest = gaps_by_device.max_by_key(|gaps| (idle(gaps), Reverse(gaps[0].device)))?;
         let longest = idlest.iter().max_by_key(|gap| (gap.time.length(), Reverse(gap.time.start)))?;
         let parts: GapParts = idlest.iter().map(|gap| gap.parts).sum();
         let cause = parts.cause();
@@ -179,9 +179,9 @@ impl Analysis {
         let launches = Launches::new(self);
         for stretch in self.stretches(causes, &launches) {
             if let Some(time) = self.bounds(&stretch, &launches) {
-                let is_of_host = self.projected_track(&stretch).is_none();
-                let of_stretch = self.budgets_of(&stretch, time);
-                budgets.extend(of_stretch.map(|budget| TimeBudget { is_of_host, ..budget }));
+                let is_host_time = self.projected_track(&stretch).is_none();
+                let stretch_budgets = self.budgets_of(&stretch, time);
+                budgets.extend(stretch_budgets.map(|budget| TimeBudget { is_host_time, ..budget }));
             }
         }
         budgets
@@ -307,12 +307,12 @@ impl Analysis {
                 let offset = part as i128 * i128::from(span.length()) / parts as i128;
                 span.start + offset as i64
             };
-            let of_device = rows.len();
+            let first_row = rows.len();
             rows.extend((0..parts).map(|part| {
                 let time = Interval::new(bound(part), bound(part + 1));
                 Utilization { device, part, time, busy: work.busy.shared_time(time), summed: 0 }
             }));
-            let rows = &mut rows[of_device..];
+            let rows = &mut rows[first_row..];
             for &(_, event) in &work.starts {
                 let time = interval(trace, event);
                 let first = rows.partition_point(|row| row.time.end <= time.start);
@@ -339,7 +339,7 @@ struct Stretch {
 #[derive(Default)]
 struct Launches {
     /// By thread: start and end of the call, and the work, by start.
-    of_threads: HashMap<TrackId, Vec<(i64, i64, EventId)>>,
+    calls_by_thread: HashMap<TrackId, Vec<(i64, i64, EventId)>>,
     /// By process: the devices that it launched work on, ascending.
     devices: HashMap<RowId, Vec<i64>>,
 }
@@ -347,26 +347,26 @@ struct Launches {
 impl Launches {
     fn new(analysis: &Analysis) -> Self {
         let (trace, events) = (analysis.trace(), analysis.trace().events());
-        let mut of_threads: HashMap<TrackId, Vec<(i64, i64, EventId)>> = HashMap::new();
+        let mut calls_by_thread: HashMap<TrackId, Vec<(i64, i64, EventId)>> = HashMap::new();
         let mut devices: HashMap<RowId, Vec<i64>> = HashMap::new();
         for (event, _) in analysis.counted_activities() {
             let Some(call) = analysis.tree().recorded_launch(event) else { continue };
             let (track, device) = (events.track(call), events.device(event).unwrap_or(0));
-            of_threads.entry(track).or_default().push((events.start(call), events.end(call), event));
-            let of_process = devices.entry(trace.tracks().get(track).pid).or_default();
-            if let Err(at) = of_process.binary_search(&device) {
-                of_process.insert(at, device);
+            calls_by_thread.entry(track).or_default().push((events.start(call), events.end(call), event));
+            let process_devices = devices.entry(trace.tracks().get(track).pid).or_default();
+            if let Err(at) = process_devices.binary_search(&device) {
+                process_devices.insert(at, device);
             }
         }
-        for calls in of_threads.values_mut() {
+        for calls in calls_by_thread.values_mut() {
             calls.sort_unstable();
         }
-        Launches { of_threads, devices }
+        Launches { calls_by_thread, devices }
     }
 
     /// The work of the calls of a thread that lie in a stretch of time.
     fn of(&self, track: TrackId, time: Interval) -> impl Iterator<Item = EventId> + '_ {
-        let calls = self.of_threads.get(&track).map_or(&[][..], Vec::as_slice);
+        let calls = self.calls_by_thread.get(&track).map_or(&[][..], Vec::as_slice);
         let first = calls.partition_point(|call| call.0 < time.start);
         let inside = calls[first..].iter().take_while(move |call| call.0 <= time.end);
         inside.filter(move |call| call.1 <= time.end).map(|call| call.2)

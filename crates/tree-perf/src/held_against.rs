@@ -31,7 +31,7 @@ pub(crate) fn is_copy(analysis: &Analysis, device_events: &[EventId]) -> bool {
         trace.events().category(event) == Category::GPU_MEMCPY
             && MemoryCopy::parse(trace.name(event)).is_some()
     };
-    looks_at_what_ran(analysis) && !device_events.is_empty() && device_events.iter().all(is_copy)
+    judges_executed_work(analysis) && !device_events.is_empty() && device_events.iter().all(is_copy)
 }
 
 /// The figures of copies; `None` where the size of one is not recorded.
@@ -42,19 +42,19 @@ pub(crate) fn copy_figures(analysis: &Analysis, device_events: &[EventId], time_
         Some((MemoryCopy::parse(trace.name(event))?, bytes as f64))
     };
     let copies = device_events.iter().map(copy).collect::<Option<Vec<_>>>()?;
-    Some(Figures::of_copies(&copies, time_us, analysis.architecture()))
+    Some(Figures::from_copies(&copies, time_us, analysis.architecture()))
 }
 
 /// The arithmetic of FP32 matrices, where the name of a kernel tells it.
 fn arithmetic(analysis: &Analysis, spec: ComputeSpec, device_events: &[EventId]) -> Option<ComputeSpec> {
-    if !looks_at_what_ran(analysis) || !is_fp32_matrix(spec) {
+    if !judges_executed_work(analysis) || !is_fp32_matrix(spec) {
         return None;
     }
     device_events.iter().find_map(|&event| fp32_matrix_spec(analysis.trace().name(event)))
 }
 
-fn looks_at_what_ran(analysis: &Analysis) -> bool {
-    analysis.options().conventions.looks_at_what_ran()
+fn judges_executed_work(analysis: &Analysis) -> bool {
+    analysis.options().conventions.judges_executed_work()
 }
 
 fn is_fp32_matrix(spec: ComputeSpec) -> bool {
@@ -68,7 +68,7 @@ pub(crate) fn note(
     figures: &Figures,
     device_events: &[EventId],
 ) -> Option<String> {
-    if !looks_at_what_ran(analysis) {
+    if !judges_executed_work(analysis) {
         return None;
     }
     let trace = analysis.trace();
@@ -79,7 +79,7 @@ pub(crate) fn note(
             .find_map(|&event| MemoryCopy::parse(trace.name(event))?.held_against(architecture));
         return copy.or_else(|| cache_note(analysis, figures));
     }
-    let of_spec = spec.filter(|&spec| is_fp32_matrix(spec)).and_then(|spec| {
+    let spec_note = spec.filter(|&spec| is_fp32_matrix(spec)).and_then(|spec| {
         let peak = figures.roofline.and_then(|roofline| roofline.peak).filter(|&peak| peak != spec);
         match arithmetic(analysis, spec, device_events) {
             Some(told) if told.precision == Precision::Fp16 || told.precision == Precision::Bf16 => {
@@ -97,7 +97,7 @@ pub(crate) fn note(
             }),
         }
     });
-    let clauses: Vec<String> = of_spec.into_iter().chain(cache_note(analysis, figures)).collect();
+    let clauses: Vec<String> = spec_note.into_iter().chain(cache_note(analysis, figures)).collect();
     (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 

@@ -50,9 +50,9 @@ pub(crate) fn host_collectives(analysis: &Analysis) -> Vec<HostCollective<'_>> {
             && events.phase(*event) == Phase::Complete
     };
     let gloo = events.ids().filter(is_span).filter(|&event| *is_gloo.get(events.name(event)));
-    let of_gloo: Vec<_> = gloo.map(|event| of_span(trace, event)).collect();
-    if !of_gloo.is_empty() || !analysis.is_host_only() {
-        return of_gloo;
+    let gloo_collectives: Vec<_> = gloo.map(|event| span_collective(trace, event)).collect();
+    if !gloo_collectives.is_empty() || !analysis.is_host_only() {
+        return gloo_collectives;
     }
     let named = events.arguments().collective.iter().filter_map(|(row, collective)| {
         let event = EventId(u32::try_from(row).ok()?);
@@ -69,7 +69,7 @@ pub(crate) fn host_collectives(analysis: &Analysis) -> Vec<HostCollective<'_>> {
 }
 
 /// What a span of Gloo says of its collective: the tensors that it was given.
-fn of_span(trace: &Trace, event: EventId) -> HostCollective<'_> {
+fn span_collective(trace: &Trace, event: EventId) -> HostCollective<'_> {
     let events = trace.events();
     let name = trace.name(event);
     let name = name.strip_prefix(GLOO).unwrap_or(name);

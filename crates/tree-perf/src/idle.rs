@@ -80,7 +80,7 @@ impl Analysis {
     /// The largest cause of idle time; `None` without idle time, or where the sheets of waits are not asked for
     /// ([`AnalysisOptions::waits`](crate::AnalysisOptions::waits)).
     pub fn idle_finding(&self) -> Option<IdleFinding> {
-        let rows = &self.idle_rows()?.of_devices;
+        let rows = &self.idle_rows()?.per_device;
         let (mut causes, mut devices) = (BTreeMap::new(), BTreeMap::new());
         for row in rows {
             *causes.entry(row.cause).or_insert(0) += row.time;
@@ -113,7 +113,7 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
         by_device.entry(events.device(event)).or_default().push(event);
     }
     let blocking = BlockingCalls::new(analysis);
-    let mut rows = IdleRows { of_devices: Vec::new(), of_streams: Vec::new() };
+    let mut rows = IdleRows { per_device: Vec::new(), per_stream: Vec::new() };
     for (device, ids) in by_device {
         // The kind of work has no part in why it waited.
         let launched: Vec<DeviceEvent> =
@@ -122,17 +122,17 @@ fn idle_rows(analysis: &Analysis) -> IdleRows {
             let wait = blocking.cause(analysis, wait, &ids);
             (wait.cause, wait.waited_for.map(|event| events.name(event)))
         };
-        let of_device = with_unrecorded(device_waits(&launched, short), analysis.unrecorded());
+        let device_idle = with_unrecorded(device_waits(&launched, short), analysis.unrecorded());
         let mut spans: BTreeMap<Option<i64>, Interval> = BTreeMap::new();
         for &DeviceEvent { span, stream, .. } in &launched {
             spans.entry(stream).and_modify(|whole| *whole = whole.hull(span)).or_insert(span);
         }
         let span = spans.values().copied().reduce(Interval::hull).map_or(0, Interval::length);
-        rows.of_devices.extend(rows_of((device, None), span, &of_device, &mut cause_of));
-        let of_streams = with_unrecorded(stream_waits(&launched, short), analysis.unrecorded());
-        for waits in of_streams.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {
+        rows.per_device.extend(rows_of((device, None), span, &device_idle, &mut cause_of));
+        let stream_idle = with_unrecorded(stream_waits(&launched, short), analysis.unrecorded());
+        for waits in stream_idle.chunk_by(|a, b| launched[a.event].stream == launched[b.event].stream) {
             let stream = launched[waits[0].event].stream;
-            rows.of_streams.extend(rows_of((device, stream), spans[&stream].length(), waits, &mut cause_of));
+            rows.per_stream.extend(rows_of((device, stream), spans[&stream].length(), waits, &mut cause_of));
         }
     }
     rows
@@ -274,7 +274,7 @@ struct BlockingCalls {
 impl BlockingCalls {
     fn new(analysis: &Analysis) -> Self {
         let (trace, events) = (analysis.trace(), analysis.trace().events());
-        let mut kind_of_call = PerString::new(trace.strings(), |name| match HostWait::of_call(name) {
+        let mut kind_of_call = PerString::new(trace.strings(), |name| match HostWait::from_call(name) {
             Some(wait) if wait.is_synchronization() => Some(HostActivity::Sync),
             Some(wait) => wait.is_copy().then_some(HostActivity::Copy),
             None => is_allocation(name).then_some(HostActivity::Allocation),
@@ -462,7 +462,7 @@ impl BlockingCalls {
         if events.end(launch) > wait.start && 2 * (events.end(launch) - wait.start) >= wait.length() {
             let dependency = match analysis.trace().name(launch) {
                 text if is_graph_launch(text) => Dependency::GraphLaunch,
-                text if HostWait::of_call(text).is_some_and(HostWait::is_copy) => Dependency::Copy,
+                text if HostWait::from_call(text).is_some_and(HostWait::is_copy) => Dependency::Copy,
                 _ => Dependency::Launch,
             };
             return (dependency, Some(launch));
@@ -518,8 +518,9 @@ impl FirstUses {
     fn new(trace: &Trace) -> Self {
         let events = trace.events();
         let long = FIRST_USE_US * trace.time_unit().per_microsecond();
-        let mut returns_at_once =
-            PerString::new(trace.strings(), |name| HostWait::of_call(name).is_none() && !is_allocation(name));
+        let mut returns_at_once = PerString::new(trace.strings(), |name| {
+            HostWait::from_call(name).is_none() && !is_allocation(name)
+        });
         let is_call = |event: &EventId| events.category(*event).is_launch_api();
         let long_calls: Vec<EventId> = events
             .ids()

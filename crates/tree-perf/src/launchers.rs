@@ -145,7 +145,7 @@ impl Launchers {
                     covered = covered.max(end);
                     kernels.push(kernel);
                 }
-                let mut of_operators_inside = subtree_time - direct_time;
+                let mut inner_operators_time = subtree_time - direct_time;
                 for (category, (direct_time, kernels)) in parts {
                     let start = self.kernels.len() as u32;
                     self.kernels.extend(kernels);
@@ -153,7 +153,7 @@ impl Launchers {
                         event,
                         category: category.clone(),
                         direct_time,
-                        subtree_time: direct_time + std::mem::take(&mut of_operators_inside),
+                        subtree_time: direct_time + std::mem::take(&mut inner_operators_time),
                         kernels: start..self.kernels.len() as u32,
                     });
                 }
@@ -194,7 +194,7 @@ impl Launchers {
         &self.kernels[range.start as usize..range.end as usize]
     }
 
-    pub(crate) fn of_event(&self, event: EventId) -> Option<&Launcher> {
+    pub(crate) fn event_launcher(&self, event: EventId) -> Option<&Launcher> {
         let launcher = |position: u32| &self.launchers[position as usize];
         let at = self.by_event.binary_search_by_key(&event, |&position| launcher(position).event).ok()?;
         Some(launcher(self.by_event[at]))

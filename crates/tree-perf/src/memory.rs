@@ -148,9 +148,9 @@ pub(crate) enum Lifetime {
     /// Taken back later.
     Held,
     /// Not taken back while the recording ran.
-    ToTheEnd,
+    ToEnd,
     /// Given out before the recording began, and taken back while it ran.
-    FromBefore,
+    Preexisting,
 }
 
 impl Lifetime {
@@ -159,8 +159,8 @@ impl Lifetime {
             Lifetime::WithinOperator => "within operator",
             Lifetime::WithinStep => "within step",
             Lifetime::Held => "held",
-            Lifetime::ToTheEnd => "to the end",
-            Lifetime::FromBefore => "from before",
+            Lifetime::ToEnd => "to the end",
+            Lifetime::Preexisting => "from before",
         }
     }
 }
@@ -205,8 +205,8 @@ impl MemoryUse {
 
     /// How long a block of a device was needed.
     pub(crate) fn lifetime(&self, device: &DeviceMemory, block: &Block) -> Lifetime {
-        let Some(from) = block.from else { return Lifetime::FromBefore };
-        let Some(until) = block.until else { return Lifetime::ToTheEnd };
+        let Some(from) = block.from else { return Lifetime::Preexisting };
+        let Some(until) = block.until else { return Lifetime::ToEnd };
         let (from, until) = (device.states[from], device.states[until]);
         let step = step_at(&self.steps, from.time);
         if from.track == until.track && block.owner.outermost.is_some_and(|around| until.time < around.end) {

@@ -137,7 +137,7 @@ pub enum Notice {
 impl Notice {
     /// Whether it is about what the user added to the analysis, not about the trace.
     #[must_use]
-    pub fn is_of_extension(&self) -> bool {
+    pub fn is_extension_notice(&self) -> bool {
         match self {
             Notice::ExtensionSays { .. }
             | Notice::ExtensionWithoutEffect { .. }

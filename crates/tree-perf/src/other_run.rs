@@ -24,7 +24,7 @@ pub struct SharedWork {
 pub(crate) struct OtherRun {
     work: Vec<SharedWork>,
     /// Of each device event the place of its work.
-    of_event: HashMap<EventId, usize>,
+    work_by_event: HashMap<EventId, usize>,
     /// Of each work the durations of its device events, summed up.
     kernel_time: Vec<i64>,
 }
@@ -32,10 +32,10 @@ pub(crate) struct OtherRun {
 impl OtherRun {
     pub(crate) fn new(trace: &Trace, work: Vec<SharedWork>) -> Self {
         let events = work.iter().enumerate();
-        let of_event = events.flat_map(|(at, work)| work.events.iter().map(move |&event| (event, at)));
-        let of_event = of_event.collect();
+        let work_by_event = events.flat_map(|(at, work)| work.events.iter().map(move |&event| (event, at)));
+        let work_by_event = work_by_event.collect();
         let kernel_time = work.iter().map(|work| work.events.iter().map(|&event| weight(trace, event)).sum());
-        OtherRun { of_event, kernel_time: kernel_time.collect(), work }
+        OtherRun { work_by_event, kernel_time: kernel_time.collect(), work }
     }
 }
 
@@ -66,7 +66,7 @@ impl<'a> OtherTimes<'a> {
         let Some(other) = other else { return OtherTimes::default() };
         let mut weights: HashMap<usize, (i64, usize)> = HashMap::new();
         for event in events {
-            if let Some(&work) = other.of_event.get(&event) {
+            if let Some(&work) = other.work_by_event.get(&event) {
                 let (time, count) = weights.entry(work).or_default();
                 (*time, *count) = (*time + weight(trace, event), *count + 1);
             }
@@ -93,12 +93,12 @@ impl<'a> OtherTimes<'a> {
         self.work.iter().map(|work| work.busy_us[run]).sum()
     }
 
-    fn if_any<T>(&self, value: T) -> Option<T> {
+    fn when_matched<T>(&self, value: T) -> Option<T> {
         (!self.work.is_empty()).then_some(value)
     }
 
     fn joined(&self, text: impl Fn(&SharedWork) -> String) -> Option<String> {
-        self.if_any(self.work.iter().map(|work| text(work)).collect::<Vec<_>>().join("; "))
+        self.when_matched(self.work.iter().map(|work| text(work)).collect::<Vec<_>>().join("; "))
     }
 
     fn count_in_other(&self) -> usize {
@@ -127,10 +127,10 @@ pub(crate) fn other_run_fields<C, R>(
         .with_role(Role::Headline)
         .field(move |row: &R| {
             let [here, other] = times(row).shares_us;
-            times(row).if_any(other - here).into()
+            times(row).when_matched(other - here).into()
         }),
         Column::count("units_in_b", "Number of the row's difference units that the other run (B) also has.")
-            .field(move |row: &R| times(row).if_any(times(row).count_in_other()).into()),
+            .field(move |row: &R| times(row).when_matched(times(row).count_in_other()).into()),
         Column::text("units", "IDs of the row's difference units, as in diff_stats.")
             .with_role(Role::Provenance)
             .field(move |row: &R| times(row).joined(|work| work.number.to_string()).into()),
@@ -138,11 +138,11 @@ pub(crate) fn other_run_fields<C, R>(
             .with_role(Role::Provenance)
             .field(move |row: &R| times(row).joined(|work| work.name.clone()).into()),
         Column::microseconds("unit_time_a_us", "The row's share of these units' time here (A).")
-            .field(move |row: &R| times(row).if_any(times(row).shares_us[0]).into()),
+            .field(move |row: &R| times(row).when_matched(times(row).shares_us[0]).into()),
         Column::microseconds("unit_time_b_us", "The row's share of these units' time in the other run (B).")
-            .field(move |row: &R| times(row).if_any(times(row).shares_us[1]).into()),
+            .field(move |row: &R| times(row).when_matched(times(row).shares_us[1]).into()),
     ];
-    let of_reference = [
+    let reference_fields = [
         number(
             "speedup (trace2/trace1)",
             "Time of the row's work in trace 2 divided by its time in trace 1: below 1, trace 2 is faster.",
@@ -155,9 +155,9 @@ pub(crate) fn other_run_fields<C, R>(
             "delta_us (trace2 - trace1)",
             "Time of the row's work in trace 2 minus the row's kernel time.",
         )
-        .field(move |row: &R| times(row).if_any(times(row).total_us(1) - times(row).row_us).into()),
+        .field(move |row: &R| times(row).when_matched(times(row).total_us(1) - times(row).row_us).into()),
         Column::count("lca_count_trace2", "Number of the row's difference units that trace 2 also has.")
-            .field(move |row: &R| times(row).if_any(times(row).count_in_other()).into()),
+            .field(move |row: &R| times(row).when_matched(times(row).count_in_other()).into()),
         Column::text("lca_id", "IDs of the row's difference units.")
             .field(move |row: &R| times(row).joined(|work| work.number.to_string()).into()),
         Column::text("lca_name", "Names of these units.")
@@ -166,14 +166,14 @@ pub(crate) fn other_run_fields<C, R>(
             "lca_total_kernel_time_trace1_us",
             "Time of these units in trace 1, in full in each row with any of their work.",
         )
-        .field(move |row: &R| times(row).if_any(times(row).total_us(0)).into()),
+        .field(move |row: &R| times(row).when_matched(times(row).total_us(0)).into()),
         Column::microseconds(
             "lca_total_kernel_time_trace2_us",
             "Time of these units in trace 2, in full in each row with any of their work.",
         )
-        .field(move |row: &R| times(row).if_any(times(row).total_us(1)).into()),
+        .field(move |row: &R| times(row).when_matched(times(row).total_us(1)).into()),
     ];
     let ours = ours.into_iter().map(|field| field.only_in(Layout::Roles));
-    let of_reference = of_reference.into_iter().map(|field| field.only_in(Layout::Listed));
-    ours.chain(of_reference).collect()
+    let reference_fields = reference_fields.into_iter().map(|field| field.only_in(Layout::Listed));
+    ours.chain(reference_fields).collect()
 }

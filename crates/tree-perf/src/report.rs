@@ -60,7 +60,7 @@ impl Analysis {
 
     /// What the sheets leave out, so that nothing goes missing silently.
     pub fn notices(&self) -> Vec<Notice> {
-        let of_sheets = [
+        let sheet_notices = [
             ops_all::calls_outside_kernel_lists(self),
             short_kernels::short_kernels_without_arguments(self),
             peaks_missing(self),
@@ -69,10 +69,16 @@ impl Analysis {
             self.memory_without_totals(),
             self.no_range_of_name(),
         ];
-        let of_models = self.models().failures(self.tree());
-        let of_extension = self.models().extended().map(ExtendedOperators::notices).unwrap_or_default();
-        let of_passes = self.pass_notices();
-        of_sheets.into_iter().flatten().chain(of_passes).chain(of_models).chain(of_extension).collect()
+        let model_notices = self.models().failures(self.tree());
+        let extension_notices = self.models().extended().map(ExtendedOperators::notices).unwrap_or_default();
+        let pass_notices = self.pass_notices();
+        sheet_notices
+            .into_iter()
+            .flatten()
+            .chain(pass_notices)
+            .chain(model_notices)
+            .chain(extension_notices)
+            .collect()
     }
 
     /// What the sheets of memory lack although it was asked for, or although the recording may have it.
@@ -82,9 +88,9 @@ impl Analysis {
             None => is_asked.then_some(Notice::NoMemory),
             Some(memory) if memory.has_modules || memory.devices.is_empty() => None,
             Some(_) => {
-                let were_read = self.tree().options().python_frames;
-                let is_told = if were_read { is_asked } else { self.trace().skipped_frames() > 0 };
-                is_told.then_some(match were_read {
+                let reads_frames = self.tree().options().python_frames;
+                let is_told = if reads_frames { is_asked } else { self.trace().skipped_frames() > 0 };
+                is_told.then_some(match reads_frames {
                     true => Notice::MemoryWithoutModules,
                     false => Notice::MemoryWithoutFrames,
                 })

@@ -83,21 +83,21 @@ impl Analysis {
             }
         }
 
-        let mut of_launchers: HashMap<StringId, usize> = HashMap::new();
+        let mut launcher_counts: HashMap<StringId, usize> = HashMap::new();
         let communication = Category::Communication.into();
         let computing = || self.launchers.all_parts().filter(|part| part.category != communication);
         for &kernel in computing().flat_map(|part| self.launchers.kernels_of_part(part)) {
-            *of_launchers.entry(self.trace().events().name(kernel)).or_default() += 1;
+            *launcher_counts.entry(self.trace().events().name(kernel)).or_default() += 1;
         }
         let launcher_time: i64 = computing().map(|part| part.direct_time).sum();
 
         // Communication that is part of an operator's work is charged to it, and is in no count.
-        let mut of_unified: HashMap<StringId, usize> = HashMap::new();
+        let mut unified_counts: HashMap<StringId, usize> = HashMap::new();
         let rows = || self.unified_rows().iter().filter(|row| row.category != communication);
         for &event in rows().flat_map(|row| &row.charged.device_events) {
             let name = self.trace().events().name(event);
             if in_trace.contains_key(&name) {
-                *of_unified.entry(name).or_default() += 1;
+                *unified_counts.entry(name).or_default() += 1;
             }
         }
         let unified_time: i64 = rows().map(|row| row.time).sum();
@@ -111,8 +111,8 @@ impl Analysis {
         Some(SanityCheck {
             computation_time_us: self.us(computation),
             device_events: in_trace.values().sum(),
-            launchers: sums(launcher_time, &of_launchers),
-            unified: sums(unified_time, &of_unified),
+            launchers: sums(launcher_time, &launcher_counts),
+            unified: sums(unified_time, &unified_counts),
         })
     }
 }

@@ -64,7 +64,7 @@ impl UnifiedRow {
             Some(figures) if figures.bytes.is_none() => Status::BytesNotKnown,
             Some(figures) if figures.percent_of_roofline().is_some_and(|share| share > 100.0) => {
                 match figures.explaining_cache(analysis.architecture()) {
-                    Some(_) if analysis.options().conventions.looks_at_what_ran() => Status::InCache,
+                    Some(_) if analysis.options().conventions.judges_executed_work() => Status::InCache,
                     _ => Status::AbovePeak,
                 }
             }
@@ -74,14 +74,14 @@ impl UnifiedRow {
                 Some(Err(undefined)) if matches!(undefined.gap, Gap::Arguments | Gap::DataType) => {
                     Status::ArgumentsNotRecorded
                 }
-                _ if self.is_of_launch(analysis) => Status::ArgumentsNotRecorded,
+                _ if self.is_bare_launch(analysis) => Status::ArgumentsNotRecorded,
                 _ => Status::NoModel,
             },
         }
     }
 
     /// Whether the device work is that of a call outside any operator, such as the launch of a graph.
-    fn is_of_launch(&self, analysis: &Analysis) -> bool {
+    fn is_bare_launch(&self, analysis: &Analysis) -> bool {
         analysis.trace().events().category(self.charged.operator).is_launch_api()
     }
 
@@ -119,7 +119,7 @@ impl UnifiedRow {
             return has_none.then(|| missing(Gap::Arguments, "the copy size is not recorded"));
         }
         let Some(answer) = self.answer else {
-            let is_launch = analysis.options().conventions.is_full() && self.is_of_launch(analysis);
+            let is_launch = analysis.options().conventions.is_full() && self.is_bare_launch(analysis);
             let (gap, reason) = match is_launch {
                 _ if self.category == Category::Communication.into() => {
                     (Gap::NoFormula, "communication: its time depends on other ranks and links")
@@ -196,14 +196,14 @@ pub(crate) fn unified_groups(
     let mut table = CallTable::new(analysis, with_overlap);
     let mut groups = table.group(analysis.unified_rows().iter());
     let uid = |group: &CallGroup<'_, UnifiedRow>| analysis.trace().events().uid(group.first());
-    let mut of_all: HashMap<GroupKey, (i64, u32)> = HashMap::new();
+    let mut group_totals: HashMap<GroupKey, (i64, u32)> = HashMap::new();
     for group in &groups {
-        let (time, first) = of_all.entry(group.key.without_overlap()).or_insert((0, u32::MAX));
+        let (time, first) = group_totals.entry(group.key.without_overlap()).or_insert((0, u32::MAX));
         *time += group.time();
         *first = (*first).min(uid(group));
     }
     groups.sort_few_by_cached_key(|group| {
-        let (time, first) = of_all[&group.key.without_overlap()];
+        let (time, first) = group_totals[&group.key.without_overlap()];
         (Reverse(time), first, Reverse(group.time()), uid(group))
     });
     (table, groups)
@@ -361,14 +361,14 @@ fn row(
         FiguresFrom::Nowhere => (None, false, time),
     };
     let us = analysis.us(time_of_figures);
-    let of_model = |answer| {
+    let model_figures = |answer| {
         let evaluated = models.evaluation(answer).as_ref().ok()?;
         let work = if backward { &evaluated.backward } else { &evaluated.forward };
         held_against::figures(analysis, work, evaluated.spec, &charged.device_events, us)
     };
     let figures = match is_copy {
         true => held_against::copy_figures(analysis, &charged.device_events, us),
-        false => answer.and_then(of_model),
+        false => answer.and_then(model_figures),
     };
     let mut row = UnifiedRow { charged, category: Category::Other.into(), time, is_copy, answer, figures };
     row.category = category(analysis, &row);

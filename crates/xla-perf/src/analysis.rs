@@ -72,7 +72,7 @@ impl JaxAnalysis {
     ///
     /// # Errors
     /// When the profile has no such window.
-    pub fn of_window(
+    pub fn from_window(
         mut profile: Profile,
         options: JaxOptions,
         window: &Window,
@@ -291,14 +291,15 @@ fn measured_iterations(
     device_events: &mut [GpuEvent],
     known: Option<Iterations>,
 ) -> (MeasuredIterations, Vec<DevicePart>) {
-    let of_gpus = device_events
+    let gpu_activities = device_events
         .iter()
         .filter_map(|event| Some((gpus.get(event.gpu)?.plane, event.event, event.activity)));
-    let activities: Vec<_> = of_gpus.chain(core_activities(profile)).collect();
+    let activities: Vec<_> = gpu_activities.chain(core_activities(profile)).collect();
     let tree = take_tree(profile);
     let detected = known.unwrap_or_else(|| Iterations::detect(&tree, &DetectOptions::default()));
-    let of_all: Vec<_> = activities.iter().map(|&(_, event, activity)| (event, activity)).collect();
-    let measured = MeasuredIterations::new(&tree, detected, &of_all, &IntervalSet::EMPTY);
+    let device_activities: Vec<_> =
+        activities.iter().map(|&(_, event, activity)| (event, activity)).collect();
+    let measured = MeasuredIterations::new(&tree, detected, &device_activities, &IntervalSet::EMPTY);
     let division = measured.steps().map(|(steps, _)| Division::new(&tree, &steps.iterations));
     let parts =
         division.as_ref().map_or_else(Vec::new, |division| device_parts(&tree, division, &activities));
@@ -325,12 +326,12 @@ fn device_parts(
         return Vec::new();
     }
     let mut parts = Vec::new();
-    for (device, of_device) in planes {
-        let of_device = of_device.into_iter().map(|(event, activity, part)| {
+    for (device, plane_events) in planes {
+        let plane_events = plane_events.into_iter().map(|(event, activity, part)| {
             (DeviceEvent::new(events.start(event), events.end(event), activity), part)
         });
-        let of_device = Breakdown::by_part(of_device, None, &IntervalSet::EMPTY).into_iter();
-        parts.extend(of_device.map(|(part, breakdown)| DevicePart { device, part, breakdown }));
+        let plane_events = Breakdown::by_part(plane_events, None, &IntervalSet::EMPTY).into_iter();
+        parts.extend(plane_events.map(|(part, breakdown)| DevicePart { device, part, breakdown }));
     }
     parts.sort_few_by_key(|of| (of.part, of.device));
     parts
@@ -345,8 +346,9 @@ fn gpus(profile: &Profile, device_events: &mut [GpuEvent]) -> Vec<Gpu> {
         event.gpu = pids.partition_point(|&pid| pid < event.pid);
     }
     let gpu = |(position, &pid): (usize, &i64)| {
-        let of_gpu = device_events.iter().filter(|event| event.gpu == position);
-        let breakdown = Breakdown::from_events(of_gpu.map(|event| event.device_event(&profile.trace)), None)?;
+        let gpu_events = device_events.iter().filter(|event| event.gpu == position);
+        let breakdown =
+            Breakdown::from_events(gpu_events.map(|event| event.device_event(&profile.trace)), None)?;
         let is_plane = |plane: &Plane| matches!(plane.kind, PlaneKind::Gpu { .. }) && plane.id + 1 == pid;
         let plane = profile.planes.iter().position(is_plane)?;
         Some(Gpu { pid, plane, breakdown })
@@ -356,7 +358,7 @@ fn gpus(profile: &Profile, device_events: &mut [GpuEvent]) -> Vec<Gpu> {
 
 /// The bundled architecture of the first device that the profile describes.
 fn recognised_architecture(profile: &Profile) -> Option<&'static Architecture> {
-    let of_gpu = |plane: &Plane| {
+    let gpu_architecture = |plane: &Plane| {
         let number = |name: &str| plane.stat(name).and_then(|value| value.as_u64());
         let small = |name: &str| number(name).and_then(|value| u32::try_from(value).ok());
         architecture_of_device(&Device {
@@ -366,10 +368,10 @@ fn recognised_architecture(profile: &Profile) -> Option<&'static Architecture> {
             compute_capability: small("compute_cap_major").zip(small("compute_cap_minor")),
         })
     };
-    let of_tpu = |plane: &Plane| {
+    let tpu_architecture = |plane: &Plane| {
         let name = plane.stat("device_type_string")?.as_str()?.to_owned();
         perf_models::architecture(&name)
     };
     let tpus = profile.planes.iter().filter(|plane| matches!(plane.kind, PlaneKind::Tpu { .. }));
-    gpu_planes(profile).find_map(of_gpu).or_else(|| tpus.filter_map(of_tpu).next())
+    gpu_planes(profile).find_map(gpu_architecture).or_else(|| tpus.filter_map(tpu_architecture).next())
 }

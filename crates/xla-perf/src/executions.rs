@@ -69,14 +69,14 @@ pub(crate) fn find(
         (device_events[at].gpu, program(at), launched, events.start(event), at)
     });
     let host = HostExecutions::new(profile);
-    for of_program in
+    for program_events in
         order.chunk_by(|&a, &b| (device_events[a].gpu, program(a)) == (device_events[b].gpu, program(b)))
     {
-        let Some(program) = of_program.first().and_then(|&at| program(at)) else {
-            calls.extend(of_program.iter().map(|&at| call(device_events[at].operator, None, vec![at])));
+        let Some(program) = program_events.first().and_then(|&at| program(at)) else {
+            calls.extend(program_events.iter().map(|&at| call(device_events[at].operator, None, vec![at])));
             continue;
         };
-        let launched: Vec<Launched<(usize, StringId), EventId>> = of_program
+        let launched: Vec<Launched<(usize, StringId), EventId>> = program_events
             .iter()
             .map(|&at| Launched {
                 kernel: launches.kernel(at),
@@ -86,9 +86,10 @@ pub(crate) fn find(
             .collect();
         let numbers = execution_numbers(&launched);
         let first = executions.len();
-        let positions: Vec<usize> = (0..of_program.len()).collect();
-        for of_execution in positions.chunk_by(|&a, &b| numbers[a] == numbers[b]) {
-            let kernels: Vec<usize> = of_execution.iter().map(|&position| of_program[position]).collect();
+        let positions: Vec<usize> = (0..program_events.len()).collect();
+        for execution_positions in positions.chunk_by(|&a, &b| numbers[a] == numbers[b]) {
+            let kernels: Vec<usize> =
+                execution_positions.iter().map(|&position| program_events[position]).collect();
             let number = executions.len() - first;
             for run in launches.runs(&kernels) {
                 calls.push(call(device_events[run[0]].operator, Some(executions.len()), run.to_vec()));
@@ -162,7 +163,7 @@ impl Launches<'_> {
 }
 
 /// How XLA names the host's work on one execution of a program on a GPU, behind the name of the module.
-const OF_MODULE: &str = ":XLA GPU module";
+const EXECUTION_SUFFIX: &str = ":XLA GPU module";
 
 /// Finds the host's execution around a launch.
 struct HostExecutions<'p> {
@@ -176,7 +177,7 @@ impl<'p> HostExecutions<'p> {
         let hosts = profile.planes.iter().filter(|plane| plane.kind == PlaneKind::HostCpu);
         let mut by_track = HashMap::new();
         for line in hosts.flat_map(|plane| &plane.lines) {
-            let is_execution = |event: &EventId| profile.trace.name(*event).ends_with(OF_MODULE);
+            let is_execution = |event: &EventId| profile.trace.name(*event).ends_with(EXECUTION_SUFFIX);
             let executions: Vec<EventId> = line.events.iter().copied().filter(is_execution).collect();
             if !executions.is_empty() {
                 by_track.insert(line.track, executions);

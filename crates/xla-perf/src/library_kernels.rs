@@ -208,13 +208,17 @@ fn attention(instruction: InstructionRef<'_>, is_backward: bool) -> Option<Model
     let sizes = [b, n_q, h_q, n_kv, h_kv, d_qk, d_v];
     let [batch, q, heads, kv, key_heads, qk, v] = sizes.map(|size| size as f64);
     let scores = batch * heads * 2.0 * q * kv;
-    let [of_q, of_k, of_v, of_o] = [q * heads * qk, kv * key_heads * qk, kv * key_heads * v, q * heads * v];
+    let [elements_q, elements_k, elements_v, elements_o] =
+        [q * heads * qk, kv * key_heads * qk, kv * key_heads * v, q * heads * v];
     let (flops, elements) = match is_backward {
-        false => (scores * (qk + v), of_q + of_k + of_v + of_o),
+        false => (scores * (qk + v), elements_q + elements_k + elements_v + elements_o),
         true => {
             let groups = h_q.checked_div(h_kv)? as f64;
             let repeated = batch * kv * (qk + v) * (groups - 1.0);
-            (scores * (3.0 * qk + 2.0 * v) + repeated, 2.0 * (of_q + of_k + of_v) + of_o)
+            (
+                scores * (3.0 * qk + 2.0 * v) + repeated,
+                2.0 * (elements_q + elements_k + elements_v) + elements_o,
+            )
         }
     };
     let torch_name = element_type.torch_name();

@@ -95,18 +95,18 @@ pub(crate) fn assign(
         let hlo_op = call.and_then(|call| call.hlo_op);
         let named = hlo_op.map(|op| innermost(profile.trace.text(op)));
         // Of a command buffer, what each kernel ran is an operator, and the rest of the buffer is one.
-        let of_buffer =
+        let buffer_instruction =
             named.filter(|name| is_command_buffer(name)).and_then(|_| programs.instruction(profile, event));
         let category = match options.counts_as_copy(profile.trace.text(kernel)) {
             true => EventCategory::GPU_MEMCPY,
             false => profile.trace.events().category(event),
         };
-        let launched_for = hlo_op.filter(|_| of_buffer.is_none()).unwrap_or(kernel);
+        let launched_for = hlo_op.filter(|_| buffer_instruction.is_none()).unwrap_or(kernel);
         let entry = operators.entry((program, launched_for, category));
         device_event.operator = entry.index();
         let operator = entry.or_insert_with(|| {
-            let instruction = of_buffer.or_else(|| programs.instruction(profile, event));
-            let name = of_buffer.map(|instruction| instruction.instruction().name.as_str());
+            let instruction = buffer_instruction.or_else(|| programs.instruction(profile, event));
+            let name = buffer_instruction.map(|instruction| instruction.instruction().name.as_str());
             let name = name.or(named).unwrap_or(profile.trace.text(kernel));
             let cost = instruction.map(InstructionRef::cost);
             let category = match &cost {

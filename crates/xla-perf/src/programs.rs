@@ -47,9 +47,9 @@ impl DecodedPrograms {
         if let Some(id) = call.program_id.filter(|id| self.modules.contains_key(id)) {
             return Some(id);
         }
-        let mut of_name = profile.programs.find_by_name(profile.trace.text(call.hlo_module?));
-        let only = of_name.next()?;
-        of_name.next().is_none().then_some(only)
+        let mut named_programs = profile.programs.find_by_name(profile.trace.text(call.hlo_module?));
+        let only = named_programs.next()?;
+        named_programs.next().is_none().then_some(only)
     }
 
     /// The instruction that an event ran: the innermost where calls nest. The kernels of a command buffer, which is a

@@ -13,7 +13,7 @@ use crate::tpu::tpu_sheets;
 /// first.
 #[must_use]
 pub fn jax_sheets<'a>() -> Vec<Sheet<'a, JaxAnalysis>> {
-    let of_iterations = vec![iterations_sheet(), iterations_per_device_sheet(), iteration_groups_sheet()];
-    let lists = [gpu_sheets(), tpu_sheets(), of_iterations, profile_collective_sheets(), detail_sheets()];
+    let iteration_sheets = vec![iterations_sheet(), iterations_per_device_sheet(), iteration_groups_sheet()];
+    let lists = [gpu_sheets(), tpu_sheets(), iteration_sheets, profile_collective_sheets(), detail_sheets()];
     lists.into_iter().flatten().collect()
 }

@@ -13,7 +13,7 @@ use crate::gen_trace::tuned::{Fault, Faults, Program, Run};
 const STRENGTHS: [f64; 6] = [0.015, 0.04, 0.07, 0.12, 0.18, 0.28];
 
 /// One case in so many has no fault.
-const CLEAN_ONE_IN: u64 = 8;
+const CLEAN_PERIOD: u64 = 8;
 
 /// Runs that are tried until one can have a fault of the strength, and how far from it one may be, as a share of it.
 const ATTEMPTS: u64 = 8;
@@ -67,12 +67,12 @@ impl Choice {
         let mut random = Random::new(mixed);
         let flavour = if random.between(0, 2) == 0 { Flavour::Cuda } else { Flavour::Rocm };
         let seed = random.next() >> 16;
-        if number % CLEAN_ONE_IN == CLEAN_ONE_IN - 1 {
+        if number % CLEAN_PERIOD == CLEAN_PERIOD - 1 {
             let program = if random.between(0, 2) == 0 { Program::Training } else { Program::Serving };
             return Choice { program, flavour, seed, asked: Vec::new() };
         }
         // The first fault takes turns, so that every kind appears in any long enough list of cases.
-        let faulty = number - number / CLEAN_ONE_IN;
+        let faulty = number - number / CLEAN_PERIOD;
         let first = &KINDS[(faulty % KINDS.len() as u64) as usize];
         let program = first.programs[random.between(0, first.programs.len() as u64) as usize];
         let mut chosen = vec![first];

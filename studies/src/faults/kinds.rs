@@ -354,7 +354,7 @@ mod tests {
     ];
 
     /// What takes two recordings or more is not planted.
-    const OF_SEVERAL_RECORDINGS: [&str; 2] = ["COMM-SKEW", "REGRESSION"];
+    const MULTI_RECORDING_RULES: [&str; 2] = ["COMM-SKEW", "REGRESSION"];
 
     #[test]
     fn kinds_stand_in_the_order_of_the_faults_and_name_rules_that_exist() {
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn every_rule_about_one_recording_is_expected_of_some_fault() {
-        for rule in RULES.iter().filter(|rule| !OF_SEVERAL_RECORDINGS.contains(rule)) {
+        for rule in RULES.iter().filter(|rule| !MULTI_RECORDING_RULES.contains(rule)) {
             assert!(KINDS.iter().any(|kind| kind.is_expected(rule)), "{rule}");
         }
     }

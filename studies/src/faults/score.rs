@@ -9,13 +9,13 @@ use super::kinds::{Effect, KINDS};
 use crate::gen_trace::tuned::Program;
 
 /// A fault of this share of the span has to be found.
-const HAS_TO_BE_FOUND: f64 = 0.03;
+const REQUIRED_SHARE: f64 = 0.03;
 /// By a finding of at least this share.
 const FINDING_COUNTS: f64 = 0.01;
 /// A finding of this share that nobody planted is wrong.
 const FALSE_FINDING: f64 = 0.03;
 /// And one of this share is, in a trace without faults.
-const FALSE_ON_CLEAN: f64 = 0.01;
+const CLEAN_FALSE_FINDING: f64 = 0.01;
 /// A gain this near to the truth is right.
 const GAIN_WITHIN: f64 = 0.2;
 
@@ -65,7 +65,7 @@ pub(crate) struct Scores {
     cases: u32,
     clean: Tally,
     /// By the kind's place: found; gain right of those found by a rule with a number; sum of relative errors.
-    kinds: BTreeMap<usize, OfKind>,
+    kinds: BTreeMap<usize, KindScore>,
     /// By rule: findings that name a planted fault.
     precision: BTreeMap<String, Tally>,
     /// What to look at.
@@ -73,7 +73,7 @@ pub(crate) struct Scores {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct OfKind {
+struct KindScore {
     found: Tally,
     gain: Tally,
     error: f64,
@@ -84,7 +84,8 @@ impl Scores {
     pub(crate) fn judge(&mut self, number: u64, case: &Case, findings: &[Found]) {
         self.cases += 1;
         if case.faults.is_empty() {
-            let wrong: Vec<&Found> = findings.iter().filter(|found| found.share > FALSE_ON_CLEAN).collect();
+            let wrong: Vec<&Found> =
+                findings.iter().filter(|found| found.share > CLEAN_FALSE_FINDING).collect();
             self.clean.count(wrong.is_empty());
             for found in wrong {
                 self.note_finding(number, case, "clean, but", found);
@@ -98,12 +99,12 @@ impl Scores {
                     && (found.share >= FINDING_COUNTS || !matches!(kind.effect, Effect::Slower(_)))
             };
             let named: Vec<&Found> = findings.iter().filter(counts).collect();
-            let has_to_be_found = share >= HAS_TO_BE_FOUND || kind.effect == Effect::Recording;
+            let is_required = share >= REQUIRED_SHARE || kind.effect == Effect::Recording;
             let scores = self.kinds.entry(planted.fault as usize).or_default();
-            if has_to_be_found {
+            if is_required {
                 scores.found.count(!named.is_empty());
             }
-            if has_to_be_found && named.is_empty() {
+            if is_required && named.is_empty() {
                 self.notes.push(format!(
                     "case {number} {}: missed {} of {:.1}%",
                     about(case),
@@ -112,7 +113,7 @@ impl Scores {
                 ));
                 continue;
             }
-            if has_to_be_found && matches!(kind.effect, Effect::Slower(_)) {
+            if is_required && matches!(kind.effect, Effect::Slower(_)) {
                 // A rule does not say which fault it means: what it claims is held against all that it can mean.
                 let meant: Vec<_> =
                     case.faults.iter().filter(|other| kind.shares_rule(other.kind())).collect();

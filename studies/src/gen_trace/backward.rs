@@ -54,7 +54,7 @@ impl Recipe {
     /// The two products of a projection's gradient, and the sum for its bias.
     fn addmm_backward(&self, place: usize, inputs: u64, outputs: u64) -> Node {
         let rows = self.shape.tokens();
-        let of_input = op(
+        let input_gradient = op(
             "aten::mm",
             self.arguments(&[bf16(&[rows, outputs]), bf16(&[outputs, inputs])]),
             vec![
@@ -62,7 +62,7 @@ impl Recipe {
                 Node::Launch(kernels::gemm(self.flavour, [rows, inputs, outputs])),
             ],
         );
-        let of_weight = op(
+        let weight_gradient = op(
             "aten::mm",
             self.arguments(&[bf16_transposed(&[outputs, rows]), bf16(&[rows, inputs])]),
             vec![
@@ -79,7 +79,7 @@ impl Recipe {
             place,
             "AddmmBackward0",
             &bf16(&[rows, outputs]),
-            vec![of_input, of_weight, bias, Node::Memory(-((2 * rows * outputs) as i64))],
+            vec![input_gradient, weight_gradient, bias, Node::Memory(-((2 * rows * outputs) as i64))],
         )
     }
 

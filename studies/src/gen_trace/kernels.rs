@@ -148,16 +148,16 @@ pub(super) fn layer_norm(rows: u64, hidden: u64) -> Kernel {
 /// The gradients of layer norm: of its input, then of its weight and bias.
 pub(super) fn layer_norm_backward(rows: u64, hidden: u64) -> [Kernel; 2] {
     let duration = 6 * rows * hidden / BYTES_PER_NS;
-    let of_input = "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<c10::BFloat16, \
+    let input_kernel = "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<c10::BFloat16, \
                     float>(c10::BFloat16 const*, c10::BFloat16 const*, float const*, float const*, \
                     c10::BFloat16 const*, c10::BFloat16*, int)";
-    let of_weights = "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<c10::BFloat16, \
+    let weight_kernel = "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<c10::BFloat16, \
                       float, 32u, 32u, 256u, true, true, true>(long, long, c10::BFloat16 const*, \
                       c10::BFloat16 const*, float const*, float const*, c10::BFloat16*, c10::BFloat16*)";
     [
-        kernel(of_input.into(), Call::LaunchKernel, duration, [rows, 1, 1], [128, 1, 1]),
+        kernel(input_kernel.into(), Call::LaunchKernel, duration, [rows, 1, 1], [128, 1, 1]),
         kernel(
-            of_weights.into(),
+            weight_kernel.into(),
             Call::LaunchKernel,
             duration,
             [hidden.div_ceil(32), rows.div_ceil(256), 1],

@@ -165,7 +165,7 @@ impl Run {
             round_fractions(&mut event);
             let category = text(&event, "cat");
             let group = GROUPS.iter().position(|group| group.contains(&category));
-            let is_stage = STAGES.iter().any(|(of_stage, _)| *of_stage == category);
+            let is_stage = STAGES.iter().any(|(stage_name, _)| *stage_name == category);
             match (text(&event, "ph"), group) {
                 ("X", Some(group)) => run.slices[group].push(event),
                 ("X", None) if is_stage => run.stages.push(event),
@@ -365,22 +365,22 @@ impl Packets<'_> {
     }
 
     fn tracks(&mut self) {
-        let mut of_processes: BTreeMap<u64, String> = BTreeMap::new();
-        let mut of_threads: BTreeMap<(u64, u64), String> = BTreeMap::new();
+        let mut process_names: BTreeMap<u64, String> = BTreeMap::new();
+        let mut thread_names: BTreeMap<(u64, u64), String> = BTreeMap::new();
         for event in &self.run.others {
             let (pid, tid) = (label(&event["pid"]), label(&event["tid"]));
             let name = text(&event["args"], "name").to_owned();
             match text(event, "name") {
-                "process_name" => drop(of_processes.insert(pid, name)),
-                "thread_name" => drop(of_threads.insert((pid, tid), name)),
+                "process_name" => drop(process_names.insert(pid, name)),
+                "thread_name" => drop(thread_names.insert((pid, tid), name)),
                 _ => {}
             }
         }
         let device_slices = self.run.stages.iter().filter(|_| self.form == Form::Slices);
         for event in &mut device_slices.clone() {
             let (device, stream) = (label(&event["pid"]), label(&event["tid"]));
-            of_processes.insert(device, format!("GPU {device}"));
-            of_threads.insert((device, stream), format!("stream {stream}"));
+            process_names.insert(device, format!("GPU {device}"));
+            thread_names.insert((device, stream), format!("stream {stream}"));
         }
         let mut threads: Vec<(u64, u64)> =
             self.run.slices.iter().flatten().chain(device_slices).map(Self::place).collect();
@@ -390,7 +390,7 @@ impl Packets<'_> {
         processes.dedup();
         for process in processes {
             let overhead = (process == OVERHEAD_PROCESS).then_some("Overhead");
-            let name = overhead.or(of_processes.get(&process).map(|name| &**name)).unwrap_or("python");
+            let name = overhead.or(process_names.get(&process).map(|name| &**name)).unwrap_or("python");
             let mut described = message();
             described.number(1, process).text(6, name);
             let mut descriptor = message();
@@ -398,7 +398,7 @@ impl Packets<'_> {
             self.describe(&descriptor);
         }
         for (process, thread) in threads {
-            let name = match of_threads.get(&(process, thread)) {
+            let name = match thread_names.get(&(process, thread)) {
                 Some(name) => name.clone(),
                 None => format!("thread {thread}"),
             };
@@ -476,7 +476,7 @@ impl Packets<'_> {
         event.number(9, 1).number(11, track(process, Some(thread)));
         event.number(10, self.names.events.of(text(slice, "name")));
         let is_call = matches!(category, "cuda_runtime" | "cuda_driver");
-        let is_stage = STAGES.iter().any(|(of_stage, _)| *of_stage == category);
+        let is_stage = STAGES.iter().any(|(stage_name, _)| *stage_name == category);
         if self.form == Form::Stages && !matches!(category, "overhead" | "cuda_sync") {
             event.number(3, self.names.categories.of(category));
         }
@@ -500,8 +500,8 @@ impl Packets<'_> {
     fn link(&self, event: &mut Message, correlation: u64) {
         // Of a graph only what waits for nothing.
         let is_root = |at: &usize| self.form != Form::Stages || !self.run.waits.contains_key(at);
-        let of_call = self.run.launched.get(&correlation).into_iter().flatten().copied();
-        let mut launched: Vec<u64> = of_call
+        let call_launches = self.run.launched.get(&correlation).into_iter().flatten().copied();
+        let mut launched: Vec<u64> = call_launches
             .filter(is_root)
             .filter_map(|at| match self.form {
                 Form::Slices => Some(correlation),
@@ -543,7 +543,7 @@ impl Packets<'_> {
         let stream = arguments["stream"].as_u64().unwrap_or(label(&work["tid"]));
         let lane = self.names.lanes.of(&format!("[{:>8}] stream {stream}", label(&work["tid"])));
         event.number(13, FIRST_LANE + lane - 1);
-        let stage = STAGES.iter().position(|(of_stage, _)| *of_stage == category).unwrap_or(0);
+        let stage = STAGES.iter().position(|(stage_name, _)| *stage_name == category).unwrap_or(0);
         event.number(14, FIRST_STAGE + stage as u64).number(5, 1);
         match category {
             "kernel" => drop(event.number(19, self.names.kernels.of(text(work, "name")))),

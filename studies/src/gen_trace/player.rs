@@ -22,7 +22,7 @@ const LAUNCH_QUEUE: usize = 1_024;
 /// What each step leaks where that is planted, in bytes.
 const LEAK: u64 = 4 << 20;
 /// Of so many steps of the allocator one is lost where that is planted.
-const LOST_ONE_IN: u64 = 40;
+const LOSS_PERIOD: u64 = 40;
 /// Nanoseconds from one sample of the counters to the next.
 const SAMPLING_INTERVAL: u64 = 1_000_000;
 
@@ -209,8 +209,8 @@ impl Player {
 
     /// Events that ending the step and the frames will take.
     pub(super) fn events_to_close(&self) -> u64 {
-        let of_step = if self.step.is_some() { 2 + self.allocator.live() as u64 } else { 0 };
-        self.open_frames.len() as u64 + of_step
+        let step_events = if self.step.is_some() { 2 + self.allocator.live() as u64 } else { 0 };
+        self.open_frames.len() as u64 + step_events
     }
 
     /// Moves a thread's clock on by `low..high` nanoseconds and returns the new time.
@@ -590,7 +590,7 @@ impl Player {
             address,
             event_index: next(&mut self.counters.event_index),
         };
-        if !self.plants.loses_memory_events || !self.memory_events.is_multiple_of(LOST_ONE_IN) {
+        if !self.plants.loses_memory_events || !self.memory_events.is_multiple_of(LOSS_PERIOD) {
             segment.memory.push(record);
         }
     }

@@ -115,7 +115,7 @@ pub(super) fn record(
     };
     write_header(&mut recording.writer, options.flavour, trace_id, Recorder::ALL);
     match recording.program(model) {
-        Ok(()) => recording.limit = recording.writer.events() + recording.events_to_come(),
+        Ok(()) => recording.limit = recording.writer.events() + recording.remaining_events(),
         Err(Stop::Full) => {}
         Err(Stop::Failed(error)) => return Err(error),
     }
@@ -295,11 +295,11 @@ impl Recording<'_> {
 
     /// Events that may still be written before those that end the trace.
     fn room(&self) -> u64 {
-        self.limit.saturating_sub(self.writer.events() + self.events_to_come())
+        self.limit.saturating_sub(self.writer.events() + self.remaining_events())
     }
 
     /// Events that end the trace.
-    fn events_to_come(&self) -> u64 {
+    fn remaining_events(&self) -> u64 {
         self.player.events_to_close() + FINAL_WAIT_EVENTS + footer_events(self.workload.streams())
     }
 

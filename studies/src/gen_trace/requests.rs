@@ -109,9 +109,9 @@ impl Scheduler {
             let tokens = request.prompt.clamp(1, budget);
             budget -= tokens;
             request.cached += tokens;
-            let of_kind =
+            let kind_statistics =
                 if request.prompt > 0 { &mut statistics.context } else { &mut statistics.generation };
-            add(of_kind, tokens, request.cached);
+            add(kind_statistics, tokens, request.cached);
             if request.prompt > 0 {
                 batch.context_requests += 1;
                 batch.context_tokens += tokens;

@@ -112,10 +112,10 @@ fn push_type(text: &mut String, argument: &Argument, _: Layout) {
     let _ = write!(text, "\"{kind}\"");
 }
 
-fn push_shape(text: &mut String, argument: &Argument, layout: Layout, of_strides: bool) {
+fn push_shape(text: &mut String, argument: &Argument, layout: Layout, writes_strides: bool) {
     match argument {
         Argument::Tensor(_, dims, strides) => {
-            push_numbers(text, if of_strides { strides } else { dims }, layout);
+            push_numbers(text, if writes_strides { strides } else { dims }, layout);
         }
         Argument::Tensors(all) => {
             text.push('[');
@@ -123,7 +123,7 @@ fn push_shape(text: &mut String, argument: &Argument, layout: Layout, of_strides
                 if index > 0 {
                     text.push_str(layout.comma());
                 }
-                push_numbers(text, &if of_strides { contiguous(dims) } else { dims.clone() }, layout);
+                push_numbers(text, &if writes_strides { contiguous(dims) } else { dims.clone() }, layout);
             }
             text.push(']');
         }

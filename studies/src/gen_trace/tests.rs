@@ -47,7 +47,7 @@ fn nanoseconds(event: &Value, key: &str) -> u64 {
     (event[key].as_f64().expect(key) * 1000.0).round() as u64
 }
 
-fn of_category<'e>(events: &'e [Value], category: &str) -> Vec<&'e Value> {
+fn category_events<'e>(events: &'e [Value], category: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| text(event, "cat") == category).collect()
 }
 
@@ -164,7 +164,7 @@ fn work_on_one_stream_does_not_overlap_and_starts_after_its_launch() {
                 (event["args"]["correlation"].as_u64().expect("correlation"), nanoseconds(event, "ts"))
             })
             .collect();
-        for kernel in of_category(&events, "kernel") {
+        for kernel in category_events(&events, "kernel") {
             let correlation = kernel["args"]["correlation"].as_u64().expect("correlation");
             assert!(nanoseconds(kernel, "ts") > launches[&correlation]);
         }
@@ -189,7 +189,7 @@ fn correlation_ids_are_unique_but_for_the_kernels_of_a_graph() {
         let mut calls = BTreeSet::new();
         let mut graphs = BTreeSet::new();
         for category in ["cuda_runtime", "cuda_driver"] {
-            for call in of_category(&events, category) {
+            for call in category_events(&events, category) {
                 assert!(calls.insert(correlation(call)), "{call}");
                 if text(call, "name") == graph_launch {
                     graphs.insert(correlation(call));
@@ -197,7 +197,7 @@ fn correlation_ids_are_unique_but_for_the_kernels_of_a_graph() {
             }
         }
         let mut kernels: BTreeMap<u64, usize> = BTreeMap::new();
-        for kernel in of_category(&events, "kernel") {
+        for kernel in category_events(&events, "kernel") {
             assert!(calls.contains(&correlation(kernel)));
             *kernels.entry(correlation(kernel)).or_default() += 1;
         }
@@ -216,7 +216,7 @@ fn flows_follow_the_recorders_rules() {
     ] {
         let events = events(Options { flavour, ..SMALL });
         let mut flows: BTreeMap<(u64, u64, u64), Vec<String>> = BTreeMap::new();
-        for flow in of_category(&events, "ac2g") {
+        for flow in category_events(&events, "ac2g") {
             let key = ["id", "pid", "tid"].map(|key| flow[key].as_u64().expect(key));
             flows.entry(key.into()).or_default().push(text(flow, "ph").to_owned());
         }
@@ -246,7 +246,7 @@ fn backward_ops_bear_the_sequence_number_of_an_earlier_op_on_the_main_thread() {
     let events = events(SMALL);
     let mut forward: BTreeMap<u64, u64> = BTreeMap::new();
     let mut backward: BTreeMap<u64, u64> = BTreeMap::new();
-    for op in of_category(&events, "cpu_op") {
+    for op in category_events(&events, "cpu_op") {
         let Some(number) = op["args"]["Sequence number"].as_u64() else { continue };
         if op["args"]["Fwd thread id"] == 0 {
             forward.insert(number, nanoseconds(op, "ts"));
@@ -258,13 +258,13 @@ fn backward_ops_bear_the_sequence_number_of_an_earlier_op_on_the_main_thread() {
     for (number, start) in &backward {
         assert!(forward[number] < *start);
     }
-    assert_eq!(of_category(&events, "fwdbwd").len(), 2 * backward.len());
+    assert_eq!(category_events(&events, "fwdbwd").len(), 2 * backward.len());
 }
 
 #[test]
 fn python_frames_name_their_parent_and_can_be_left_out() {
     let events = events(SMALL);
-    let frames = of_category(&events, "python_function");
+    let frames = category_events(&events, "python_function");
     let ids: BTreeSet<u64> =
         frames.iter().map(|frame| frame["args"]["Python id"].as_u64().expect("id")).collect();
     assert_eq!(ids.len(), frames.len());
@@ -275,7 +275,7 @@ fn python_frames_name_their_parent_and_can_be_left_out() {
         text(frame, "name").starts_with("nn.Module: Linear_") && frame["args"]["Python module id"].is_u64()
     }));
     let without = super::tests::events(Options { python_frames: false, ..SMALL });
-    assert!(of_category(&without, "python_function").is_empty());
+    assert!(category_events(&without, "python_function").is_empty());
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn whole_steps_hold_every_kind_of_event() {
             "cpu_instant_event",
             "Trace",
         ] {
-            assert!(!of_category(&events, category).is_empty(), "{category}");
+            assert!(!category_events(&events, category).is_empty(), "{category}");
         }
         let names: BTreeSet<&str> = events.iter().map(|event| text(event, "name")).collect();
         for name in [
@@ -310,7 +310,7 @@ fn whole_steps_hold_every_kind_of_event() {
         ] {
             assert!(names.contains(name), "{name}");
         }
-        let collective = of_category(&events, "kernel")
+        let collective = category_events(&events, "kernel")
             .into_iter()
             .find(|kernel| text(kernel, "name").starts_with("nccl"))
             .expect("a collective");
@@ -336,7 +336,7 @@ fn times_are_microseconds_of_thirteen_digits_with_three_decimals() {
 fn served_steps_are_annotated_and_generate_by_graph() {
     for flavour in FLAVOURS {
         let events = events(Options { flavour, ..SERVING });
-        let steps: Vec<&Value> = of_category(&events, "user_annotation");
+        let steps: Vec<&Value> = category_events(&events, "user_annotation");
         let [mut prompts, mut generation, mut both] = [0; 3];
         for step in &steps {
             let name = text(step, "name");
@@ -362,11 +362,11 @@ fn served_steps_are_annotated_and_generate_by_graph() {
             assert_eq!(count("aten::argmax"), 1, "{name}");
         }
         assert!(prompts >= 2 && generation >= 6 && both >= 1, "{prompts} {generation} {both}");
-        let launched: BTreeSet<u64> = of_category(&events, "kernel")
+        let launched: BTreeSet<u64> = category_events(&events, "kernel")
             .iter()
             .map(|kernel| kernel["args"]["correlation"].as_u64().expect("correlation"))
             .collect();
-        assert!(launched.len() < of_category(&events, "kernel").len(), "graphs launch many kernels");
+        assert!(launched.len() < category_events(&events, "kernel").len(), "graphs launch many kernels");
     }
 }
 
@@ -408,7 +408,7 @@ fn truth_gives_each_iteration_the_device_time_that_was_launched_in_it() {
                 let is_inside = |launch: &u64| (stretch.start..stretch.end).contains(launch);
                 launched.iter().filter(|(launch, _)| is_inside(launch)).map(|(_, time)| time).sum()
             };
-            assert!(truth.of_level(truth.steps).count() > 1, "{workload:?} {seed}");
+            assert!(truth.iterations_at(truth.steps).count() > 1, "{workload:?} {seed}");
             for iteration in &truth.iterations {
                 assert!(iteration.whole && iteration.stretch.device > 0, "{workload:?} {seed}");
                 assert_eq!(iteration.stretch.device, inside(iteration.stretch), "{workload:?} {seed}");
@@ -416,7 +416,7 @@ fn truth_gives_each_iteration_the_device_time_that_was_launched_in_it() {
             for insertion in &truth.insertions {
                 assert_eq!(insertion.stretch.device, inside(insertion.stretch), "{workload:?} {seed}");
             }
-            let steps: u64 = truth.of_level(truth.steps).map(|step| step.stretch.device).sum();
+            let steps: u64 = truth.iterations_at(truth.steps).map(|step| step.stretch.device).sum();
             let inserted: u64 = truth.insertions.iter().map(|insertion| insertion.stretch.device).sum();
             let all: u64 = launched.iter().map(|(_, time)| time).sum();
             assert_eq!(steps + inserted + truth.device_outside, all, "{workload:?} {seed}");
@@ -430,7 +430,7 @@ fn steps_of_the_truth_follow_each_other_and_hold_their_parts() {
         for seed in SEEDS {
             let (_, truth) = run(workload, seed, false);
             let mut stretches: Vec<truth::Stretch> =
-                truth.of_level(truth.steps).map(|step| step.stretch).collect();
+                truth.iterations_at(truth.steps).map(|step| step.stretch).collect();
             stretches.extend(truth.insertions.iter().map(|insertion| insertion.stretch));
             stretches.sort_by_key(|stretch| stretch.start);
             assert!(stretches.windows(2).all(|pair| pair[0].end < pair[1].start), "{workload:?} {seed}");
@@ -443,7 +443,7 @@ fn steps_of_the_truth_follow_each_other_and_hold_their_parts() {
                 *parts.entry(within).or_insert(0) += 1;
             }
             let has_parts = matches!(workload, Workload::TrainingAccumulation | Workload::Diffusion);
-            assert_eq!(parts.len(), if has_parts { truth.of_level(truth.steps).count() } else { 0 });
+            assert_eq!(parts.len(), if has_parts { truth.iterations_at(truth.steps).count() } else { 0 });
             assert!(parts.values().all(|&count| count > 1), "{workload:?} {seed}");
         }
     }
@@ -455,7 +455,7 @@ fn marks_are_around_the_steps_of_the_truth() {
         for seed in SEEDS {
             let (events, truth) = run(workload, seed, true);
             let is_mark = |name: &str| name.starts_with("ProfilerStep#") || name.starts_with("execute_");
-            let mut marks: Vec<(u64, u64)> = of_category(&events, "user_annotation")
+            let mut marks: Vec<(u64, u64)> = category_events(&events, "user_annotation")
                 .into_iter()
                 .filter(|event| is_mark(text(event, "name")))
                 .map(|event| {
@@ -464,7 +464,7 @@ fn marks_are_around_the_steps_of_the_truth() {
                 })
                 .collect();
             marks.sort_unstable();
-            let steps: Vec<&truth::TrueIteration> = truth.of_level(truth.steps).collect();
+            let steps: Vec<&truth::TrueIteration> = truth.iterations_at(truth.steps).collect();
             assert_eq!(marks.len(), steps.len(), "{workload:?} {seed}");
             for ((start, end), step) in marks.into_iter().zip(steps) {
                 assert!(start < step.stretch.start && step.stretch.end < end, "{workload:?} {seed}");
@@ -505,10 +505,10 @@ fn programs_do_what_they_are_named_after() {
             has(&events, "aten::upsample_nearest2d")
                 && has(&events, "aten::_scaled_dot_product_flash_attention")
         );
-        assert!(truth.of_level(LevelKind::DenoisingStep).count() >= 8);
+        assert!(truth.iterations_at(LevelKind::DenoisingStep).count() >= 8);
         let (_, truth) = of(Workload::TrainingSlowStart);
         let steps: Vec<u64> =
-            truth.of_level(LevelKind::Step).map(|step| step.stretch.end - step.stretch.start).collect();
+            truth.iterations_at(LevelKind::Step).map(|step| step.stretch.end - step.stretch.start).collect();
         assert!(steps[0] > 30_000_000 && steps[1..].iter().all(|step| steps[0] > *step), "{steps:?}");
     }
     let insertions = |workload, what| {
@@ -529,7 +529,7 @@ fn evaluation_records_no_gradients() {
     let (events, truth) = run(Workload::TrainingEvaluation, 0, false);
     let evaluation = truth.insertions.iter().find(|one| one.what == truth::Inserted::Evaluation);
     let truth::Stretch { start, end, .. } = evaluation.expect("an evaluation").stretch;
-    let ops: Vec<&Value> = of_category(&events, "cpu_op")
+    let ops: Vec<&Value> = category_events(&events, "cpu_op")
         .into_iter()
         .filter(|op| (start..end).contains(&nanoseconds(op, "ts")))
         .collect();
@@ -542,7 +542,7 @@ fn a_run_has_as_many_steps_as_were_asked_for() {
     for workload in Workload::ALL {
         let options = Options { length: Length::Steps(Some(3)), workload, ..SMALL };
         let truth = generate(options, &mut Vec::new()).expect("generated");
-        assert_eq!(truth.of_level(truth.steps).count(), 3, "{workload:?}");
+        assert_eq!(truth.iterations_at(truth.steps).count(), 3, "{workload:?}");
     }
 }
 
@@ -551,7 +551,7 @@ fn a_step_that_the_trace_cuts_is_not_whole() {
     for workload in Workload::ALL {
         let options = Options { length: Length::Events(6_000), workload, ..SMALL };
         let truth = generate(options, &mut Vec::new()).expect("generated");
-        let steps: Vec<bool> = truth.of_level(truth.steps).map(|step| step.whole).collect();
+        let steps: Vec<bool> = truth.iterations_at(truth.steps).map(|step| step.whole).collect();
         assert!(!steps.is_empty(), "{workload:?}");
         assert!(steps[..steps.len() - 1].iter().all(|whole| *whole), "{workload:?}");
     }
@@ -644,7 +644,7 @@ fn windows_of_agents_have_the_mix_of_their_steps() {
         let truth = write_run(run, true, &mut file).expect("written");
         let trace = trace_ingest::read_path(file.path(), &ReadOptions::default()).expect("read");
         let steps = split::annotated_steps(&trace);
-        let batches = truth.of_level(truth.steps).filter_map(|step| step.batch);
+        let batches = truth.iterations_at(truth.steps).filter_map(|step| step.batch);
         for (step, batch) in steps.iter().zip(batches) {
             let statistics = step.work.statistics.expect("statistics");
             let cached = [statistics.context, statistics.generation].map(|of| of.keys - of.queries);

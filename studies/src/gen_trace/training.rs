@@ -33,7 +33,7 @@ struct Habits {
     /// Stream of the batches' copies.
     copies: Stream,
     /// One in how many steps waits for its data; never for 0.
-    waits_one_in: u64,
+    steps_per_wait: u64,
     /// Whether gradients are clipped.
     clips: bool,
     optimizer: Optimizer,
@@ -68,7 +68,7 @@ impl Habits {
         sets_up: false,
         pads: false,
         copies: Stream::Compute,
-        waits_one_in: 0,
+        steps_per_wait: 0,
         clips: false,
         optimizer: Optimizer::Fused,
         zeroes: Zeroes::First,
@@ -94,7 +94,7 @@ impl Habits {
         };
         habits.optimizer = Optimizer::ALL[random.between(0, Optimizer::ALL.len() as u64) as usize];
         habits.zeroes = [Zeroes::First, Zeroes::Last, Zeroes::Never][random.between(0, 3) as usize];
-        habits.waits_one_in = random.between(0, 5);
+        habits.steps_per_wait = random.between(0, 5);
         habits.reads_loss = random.between(1, 4);
         match workload {
             Workload::TrainingAccumulation => {
@@ -118,8 +118,8 @@ impl Recording<'_> {
         let workload = self.workload();
         let is_plain = self.is_cut() && workload == Workload::Training;
         let habits = if is_plain { Habits::PLAIN } else { Habits::draw(workload, self.random()) };
-        let has_much_in_a_step = habits.micro_batches > 1 || habits.evaluation.is_some();
-        let count = self.iterations(4, if has_much_in_a_step { 9 } else { 13 });
+        let has_long_steps = habits.micro_batches > 1 || habits.evaluation.is_some();
+        let count = self.iterations(4, if has_long_steps { 9 } else { 13 });
         let mut shape = model.batch(self.random());
         if habits.sets_up {
             self.begin_insertion(Inserted::Setup);
@@ -159,7 +159,7 @@ impl Recording<'_> {
             let pause = self.random().between(30, 400) * 1_000_000;
             self.run(&recipe.start_slowly(pause))?;
         }
-        if habits.waits_one_in > 0 && self.random().between(0, habits.waits_one_in) == 0 {
+        if habits.steps_per_wait > 0 && self.random().between(0, habits.steps_per_wait) == 0 {
             let pause = self.random().between(200, 3_000) * 1_000;
             self.run(&[code("torch/utils/data/dataloader.py(733): __next__", vec![Node::Pause(pause)])])?;
         }

@@ -159,7 +159,7 @@ impl Truth {
     }
 
     /// Iterations of a level.
-    pub(crate) fn of_level(&self, level: LevelKind) -> impl Iterator<Item = &TrueIteration> {
+    pub(crate) fn iterations_at(&self, level: LevelKind) -> impl Iterator<Item = &TrueIteration> {
         self.iterations.iter().filter(move |iteration| iteration.level == level)
     }
 

@@ -48,13 +48,13 @@ impl Default for Phases {
 }
 
 impl Score {
-    pub(super) fn count_is_right(&self) -> bool {
+    pub(super) fn has_right_count(&self) -> bool {
         self.found == self.steps
     }
 
     /// Whether steps, boundaries and parts are what they should be.
     pub(super) fn is_right(&self) -> bool {
-        self.count_is_right()
+        self.has_right_count()
             && self.level_is_right
             && self.parts_are_right != Some(false)
             && self.boundary_errors.iter().all(|error| *error <= SMALL_BOUNDARY_ERROR)
@@ -90,14 +90,14 @@ struct Launched {
 pub(super) fn score(tree: &TraceTree, found: &Iterations, phases: &Steps, truth: &Truth) -> Score {
     let origin = tree.trace().origin();
     let on_trace_clock = |time: u64| i64::try_from(time).unwrap_or(i64::MAX) - origin;
-    let steps: Vec<&TrueIteration> = truth.of_level(truth.steps).collect();
+    let steps: Vec<&TrueIteration> = truth.iterations_at(truth.steps).collect();
     let launched = launched(tree);
-    let of_stretch = |stretch: Stretch| {
+    let stretch_launches = |stretch: Stretch| {
         let at = |time| launched.partition_point(|one: &Launched| one.launch < on_trace_clock(time));
         &launched[at(stretch.start)..at(stretch.end)]
     };
     let parts = [LevelKind::MicroBatch, LevelKind::DenoisingStep].into_iter().find_map(|level| {
-        let count = truth.of_level(level).count();
+        let count = truth.iterations_at(level).count();
         (count > 0).then(|| {
             let levels = found.levels().iter().filter(|one| one.kind == level);
             levels.map(|one| one.iterations.len()).sum::<usize>() == count
@@ -115,10 +115,10 @@ pub(super) fn score(tree: &TraceTree, found: &Iterations, phases: &Steps, truth:
         }),
         program_is_right: found.program() == truth.program,
         parts_are_right: parts,
-        phases: score_phases(&steps, of_stretch, phases, truth),
+        phases: score_phases(&steps, stretch_launches, phases, truth),
         ..Score::default()
     };
-    if !score.count_is_right() {
+    if !score.has_right_count() {
         return score;
     }
     let setup = truth.insertions.iter().find(|insertion| insertion.what == Inserted::Setup);
@@ -139,7 +139,7 @@ pub(super) fn score(tree: &TraceTree, found: &Iterations, phases: &Steps, truth:
         // Insertions may belong to the step before them or to the one after, so their time is no error of either.
         let mut time = 0;
         for step in &steps {
-            let inside = of_stretch(step.stretch).iter();
+            let inside = stretch_launches(step.stretch).iter();
             let is_found = |one: &&Launched| (iteration.start..iteration.end).contains(&one.launch);
             time += inside.filter(is_found).map(|one| one.duration).sum::<i64>();
         }
@@ -156,7 +156,7 @@ pub(super) fn explain(title: &str, tree: &TraceTree, found: &Iterations, truth: 
     let spans = |spans: &mut dyn Iterator<Item = (i64, i64)>| -> String {
         spans.map(|(start, end)| format!(" {:.3}..{:.3}", milliseconds(start), milliseconds(end))).collect()
     };
-    let of_truth = |stretch: Stretch| {
+    let trace_interval = |stretch: Stretch| {
         let [start, end] =
             [stretch.start, stretch.end].map(|time| i64::try_from(time).unwrap_or(i64::MAX) - origin);
         (start, end)
@@ -181,11 +181,12 @@ pub(super) fn explain(title: &str, tree: &TraceTree, found: &Iterations, truth: 
     levels.sort_unstable();
     levels.dedup();
     for level in levels {
-        let mut real = truth.of_level(level).map(|one| of_truth(one.stretch));
-        let _ = writeln!(text, "  truth {} × {level}:{}", truth.of_level(level).count(), spans(&mut real));
+        let mut real = truth.iterations_at(level).map(|one| trace_interval(one.stretch));
+        let _ =
+            writeln!(text, "  truth {} × {level}:{}", truth.iterations_at(level).count(), spans(&mut real));
     }
     for insertion in &truth.insertions {
-        let mut inserted = std::iter::once(of_truth(insertion.stretch));
+        let mut inserted = std::iter::once(trace_interval(insertion.stretch));
         let _ = writeln!(text, "  truth {}:{}", insertion.what.as_str(), spans(&mut inserted));
     }
     text
@@ -207,7 +208,7 @@ fn launched(tree: &TraceTree) -> Vec<Launched> {
 
 fn score_phases<'l>(
     steps: &[&TrueIteration],
-    of_stretch: impl Fn(Stretch) -> &'l [Launched],
+    stretch_launches: impl Fn(Stretch) -> &'l [Launched],
     found: &Steps,
     truth: &Truth,
 ) -> Phases {
@@ -222,7 +223,7 @@ fn score_phases<'l>(
     };
     // A step is right when most of its device time is.
     let is_right = |step: &TrueIteration| {
-        let work = of_stretch(step.stretch);
+        let work = stretch_launches(step.stretch);
         let is_phase =
             |one: &&Launched| step.phase().is_some_and(|phase| is_phase(found.phase_of(one.event), phase));
         let right: i64 = work.iter().filter(is_phase).map(|one| one.duration).sum();
@@ -272,7 +273,7 @@ mod tests {
         let next = truth.iterations[2].stretch.start;
         truth.iterations[1].stretch.end = next + (end - start);
         let wrong = score_of(&truth);
-        assert!(wrong.count_is_right() && !wrong.is_right() && largest(&wrong.boundary_errors) > 0.1);
+        assert!(wrong.has_right_count() && !wrong.is_right() && largest(&wrong.boundary_errors) > 0.1);
         truth.iterations[1].stretch.end = end;
 
         truth.iterations.pop();

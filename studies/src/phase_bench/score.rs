@@ -34,8 +34,8 @@ pub(super) fn truth(tree: &TraceTree) -> Truth {
                 && events.start(launch) <= events.end(annotation)
         })
     };
-    let of_event = |event: EventId| around(tree.launch(event)?).map(|at| (at, annotations[at].1));
-    device_events(trace).into_iter().map(of_event).collect()
+    let event_annotation = |event: EventId| around(tree.launch(event)?).map(|at| (at, annotations[at].1));
+    device_events(trace).into_iter().map(event_annotation).collect()
 }
 
 /// Scores of one run, all 0 to 1.

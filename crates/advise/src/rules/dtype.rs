@@ -90,8 +90,8 @@ impl Rule for Precision {
                 group.operators.iter().max_by_key(|(_, time)| **time).map_or(0, |(&operator, _)| operator);
             let most = &facts.operators[most as usize];
             let name = facts.name(most.name);
-            let of_several = if group.operators.len() > 1 { "mostly in " } else { "" };
-            Claim::new(format!("{of_several}{name} {}", most.arguments), group.parts)
+            let scope_phrase = if group.operators.len() > 1 { "mostly in " } else { "" };
+            Claim::new(format!("{scope_phrase}{name} {}", most.arguments), group.parts)
                 .with_range(0.6, 1.1)
                 .with_confidence(Confidence::Medium)
                 .with_evidence(format!(

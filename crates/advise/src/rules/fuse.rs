@@ -6,7 +6,7 @@ use sheets::numbers::{counted, duration};
 use crate::facts::{AttentionSpeed, Call, Facts, Input, LeastTime, Program};
 use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
-use crate::target::{OF_BANDWIDTH, target_us};
+use crate::target::{BANDWIDTH_SHARE, target_us};
 
 /// Operators in a row, each on the result of the one before, whose results could stay in registers.
 pub(super) struct FuseChain;
@@ -142,7 +142,7 @@ impl Found {
         self.most += most;
         let works: Vec<u32> =
             calls.iter().flat_map(|&call| look.works_of[call as usize].iter().copied()).collect();
-        for part in look.whole_from_the_end(&works, saved) {
+        for part in look.tail_parts(&works, saved) {
             let Slot::Work(work) = part.slot else { continue };
             self.saved += part.mid;
             self.parts.push(part);
@@ -228,12 +228,12 @@ fn saved_by_fusing(look: &Inspection<'_>, calls: &[u32]) -> [i64; 2] {
             let least = LeastTime { memory_us: fused / machine.bytes_per_us, ..LeastTime::default() };
             [target_us(&least, machine, 1), least.memory_us].map(|kept| time - facts.units(kept))
         }
-        None => [time - at_their_speed(look, calls, fused); 2],
+        None => [time - time_at_own_speed(look, calls, fused); 2],
     }
 }
 
 /// Time to move these bytes at the calls' own speed; all their time if that is unknown.
-fn at_their_speed(look: &Inspection<'_>, calls: &[u32], bytes: f64) -> i64 {
+fn time_at_own_speed(look: &Inspection<'_>, calls: &[u32], bytes: f64) -> i64 {
     let all: f64 = calls.iter().filter_map(|&call| look.call(call).bytes).sum();
     let time = look.duration(calls);
     if all > 0.0 { (time as f64 * bytes / all) as i64 } else { time }
@@ -274,8 +274,8 @@ impl Rule for FuseEpilogue {
                     // The product still reads what they read besides its result.
                     let beside = look.bytes_between(all) - look.call(product).bytes.unwrap_or(0.0);
                     let kept = match &facts.machine {
-                        Some(machine) => facts.units(beside / machine.bytes_per_us / OF_BANDWIDTH),
-                        None => at_their_speed(look, calls, beside),
+                        Some(machine) => facts.units(beside / machine.bytes_per_us / BANDWIDTH_SHARE),
+                        None => time_at_own_speed(look, calls, beside),
                     };
                     let saved = look.duration(calls) - kept.max(0);
                     if saved > 0 {
@@ -387,7 +387,7 @@ fn attention(look: &Inspection<'_>, row: &[u32]) -> Option<usize> {
     let mut softmaxes = (0..length).filter(|&at| is_softmax(row[at]));
     let softmax = softmaxes.next()?;
     // Another softmax is of the next attention, whose first product comes before it.
-    let (end, of_next) = softmaxes.next().map_or((length, 0), |next| (next, 1));
+    let (end, next_products) = softmaxes.next().map_or((length, 0), |next| (next, 1));
     let mut products = (softmax + 1..end).rev().filter(|&at| is_batched(row[at]));
-    products.nth(of_next).map(|last| last + 1)
+    products.nth(next_products).map(|last| last + 1)
 }

@@ -72,8 +72,8 @@ fn odd_rows(look: &Inspection<'_>) -> Vec<Claim> {
         let most = rows.operators.iter().max_by_key(|(_, time)| **time).map_or(0, |(&operator, _)| operator);
         let most = &facts.operators[most as usize];
         let name = facts.name(most.name);
-        let of_several = if rows.operators.len() > 1 { "mostly in " } else { "" };
-        Claim::new(format!("{of_several}{name} {}", most.arguments), rows.parts)
+        let scope_phrase = if rows.operators.len() > 1 { "mostly in " } else { "" };
+        Claim::new(format!("{scope_phrase}{name} {}", most.arguments), rows.parts)
             .with_range(0.6, 1.15)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(

@@ -151,7 +151,7 @@ impl Rule for IdleInitialisation {
 
 /// The waits for a host that launches nothing: those of a loader, or the others. Where the program marks no loader, one is told
 /// by waits before copies to the device in at least half of several steps: one alone may have any reason.
-fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
+fn busy_waits(look: &Inspection<'_>, before_copies: bool) -> Vec<Part> {
     let facts = look.facts;
     let busy = || look.late_launches().iter().filter(|late| late.blame == Blame::Busy);
     let copy_to_device = |idle: u32| {
@@ -170,7 +170,7 @@ fn busy_waits(look: &Inspection<'_>, of_batches: bool) -> Vec<Part> {
     let marks_loader = facts.holds.iter().any(|hold| hold.kind == HostActivity::DataLoader);
     // The first step has no wait before it.
     let is_loader = !marks_loader && steps_with_waits >= 2 && 2 * steps_with_waits + 1 >= facts.steps.len();
-    let meant = busy().filter(|late| (is_loader && copy_to_device(late.idle).is_some()) == of_batches);
+    let meant = busy().filter(|late| (is_loader && copy_to_device(late.idle).is_some()) == before_copies);
     meant.map(|late| Part { slot: Slot::Idle(late.idle), mid: late.time }).collect()
 }
 
@@ -194,19 +194,20 @@ fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim>
 /// Waits caused by calls of these kinds, by call name.
 fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HostActivity) -> bool) -> Vec<Claim> {
     let facts = look.facts;
-    struct OfName {
+    struct HoldsByName {
         parts: Vec<Part>,
         holds: Vec<u32>,
     }
-    let mut by_name: BTreeMap<u32, OfName> = BTreeMap::new();
+    let mut by_name: BTreeMap<u32, HoldsByName> = BTreeMap::new();
     for late in look.late_launches() {
         let Blame::Hold(hold) = late.blame else { continue };
-        let of_hold = &facts.holds[hold as usize];
-        if !is_meant(of_hold.kind) {
+        let hold_record = &facts.holds[hold as usize];
+        if !is_meant(hold_record.kind) {
             continue;
         }
-        let found =
-            by_name.entry(of_hold.name).or_insert_with(|| OfName { parts: Vec::new(), holds: Vec::new() });
+        let found = by_name
+            .entry(hold_record.name)
+            .or_insert_with(|| HoldsByName { parts: Vec::new(), holds: Vec::new() });
         found.parts.push(Part { slot: Slot::Idle(late.idle), mid: late.time });
         found.holds.push(hold);
     }

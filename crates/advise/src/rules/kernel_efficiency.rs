@@ -79,13 +79,13 @@ impl Rule for KernelEfficiency {
 
 fn claim(facts: &Facts, category: &str, is_compute: bool, library: Option<&str>, group: Group) -> Claim {
     let bound = if is_compute { "compute-bound" } else { "memory-bound" };
-    let of_library = library.map(|library| format!(", {library}")).unwrap_or_default();
+    let library_suffix = library.map(|library| format!(", {library}")).unwrap_or_default();
     let most =
         group.operators.iter().max_by_key(|(_, time)| **time).map_or("", |(&name, _)| facts.name(name));
     let mid: i64 = group.parts.iter().map(|part| part.mid).sum();
     // No more than what the bare roofline leaves.
     let most_of_all = (group.time - group.at_peak).max(mid) as f64 / mid.max(1) as f64;
-    Claim::new(format!("{bound} {category}{of_library}: mostly in {most}"), group.parts)
+    Claim::new(format!("{bound} {category}{library_suffix}: mostly in {most}"), group.parts)
         .with_range(0.5, most_of_all)
         .with_confidence(Confidence::Medium)
         .with_evidence(format!(

@@ -37,10 +37,10 @@ impl Rule for Layout {
         let mut by_change = BTreeMap::new();
         for (call, position) in facts.calls.iter().zip(0..) {
             let Some(kernels) = look.kernels(position) else { continue };
-            let of_operator = facts.operators[call.operator as usize].change;
+            let operator_change = facts.operators[call.operator as usize].change;
             for &work in kernels {
                 let by_kernel = look.named(look.work(work).name).changes_layout.then_some(DataChange::Order);
-                let Some(change) = by_kernel.or(of_operator) else { continue };
+                let Some(change) = by_kernel.or(operator_change) else { continue };
                 let found = by_change.entry(change).or_insert_with(|| (Vec::new(), 0, 0, BTreeMap::new()));
                 let duration = look.work(work).duration();
                 found.0.extend(look.divided(&[work], duration));

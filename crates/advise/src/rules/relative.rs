@@ -114,12 +114,12 @@ fn expected(best: &Kind, kind: &Kind, machine: Option<&Machine>) -> Option<i64> 
     if best.operator == kind.operator {
         return Some(best.time);
     }
-    let (of_best, least) = (best.least?, kind.least?);
+    let (best_least, least) = (best.least?, kind.least?);
     let is_alike = |a: f64, b: f64| a.max(b) <= SAME_SIZE * a.min(b);
-    let comparable = of_best.spec == least.spec
-        && is_alike(of_best.flops, least.flops)
-        && is_alike(of_best.memory_us, least.memory_us);
+    let comparable = best_least.spec == least.spec
+        && is_alike(best_least.flops, least.flops)
+        && is_alike(best_least.memory_us, least.memory_us);
     let machine = machine?;
-    let [of_best, of_kind] = [of_best, least].map(|least| target_us(&least, machine, 1));
-    comparable.then(|| (best.time as f64 * of_kind / of_best).round() as i64)
+    let [best_us, kind_us] = [best_least, least].map(|least| target_us(&least, machine, 1));
+    comparable.then(|| (best.time as f64 * kind_us / best_us).round() as i64)
 }

@@ -6,7 +6,7 @@ use crate::facts::{Program, Work};
 use crate::finding::Confidence;
 use crate::late_launches::Blame;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
-use crate::target::OF_BANDWIDTH;
+use crate::target::BANDWIDTH_SHARE;
 
 /// Many kernels so short that starting and ending them takes most of their time.
 pub(super) struct ShortKernels;
@@ -33,8 +33,8 @@ impl Rule for ShortKernels {
         let short = facts.units(limits.short_kernel_us);
         let is_short = |work: &Work| work.event.activity == Activity::Computation && work.duration() < short;
         let kernels = facts.works.iter().filter(|work| work.event.activity == Activity::Computation).count();
-        let of_all = facts.works.iter().filter(|work| is_short(work)).count();
-        if (of_all as f64) < limits.short_kernels_from * kernels as f64 {
+        let short_count = facts.works.iter().filter(|work| is_short(work)).count();
+        if (short_count as f64) < limits.short_kernels_from * kernels as f64 {
             return Vec::new();
         }
         let mut late: Vec<i64> = vec![0; facts.idle.len()];
@@ -42,7 +42,7 @@ impl Rule for ShortKernels {
             late[wait.idle as usize] += wait.time;
         }
         // Products and attention are no work that a kernel does for many.
-        let could_be_one = |work: u32| {
+        let is_fusible = |work: u32| {
             let work = look.work(work);
             let kind = work.call.and_then(|call| facts.operator(call).kind);
             is_short(work)
@@ -50,8 +50,8 @@ impl Rule for ShortKernels {
         };
         let (mut parts, mut count, mut time) = (Vec::new(), 0, 0);
         for stream in &look.streams {
-            for row in stream.chunk_by(|&a, &b| could_be_one(a) == could_be_one(b)) {
-                if !could_be_one(row[0]) || row.len() < FEWEST_IN_A_ROW {
+            for row in stream.chunk_by(|&a, &b| is_fusible(a) == is_fusible(b)) {
+                if !is_fusible(row[0]) || row.len() < FEWEST_IN_A_ROW {
                     continue;
                 }
                 for &work in row {
@@ -59,17 +59,17 @@ impl Rule for ShortKernels {
                     count += 1;
                     time += took;
                     parts.extend(look.idle_before(work).map(|idle| {
-                        let of_idle = &facts.idle[idle as usize];
-                        let between = of_idle.cause == WaitCause::Kernel;
-                        let time = if between { of_idle.span.length() } else { late[idle as usize] };
+                        let idle_stretch = &facts.idle[idle as usize];
+                        let between = idle_stretch.cause == WaitCause::Kernel;
+                        let time = if between { idle_stretch.span.length() } else { late[idle as usize] };
                         Part { slot: Slot::Idle(idle), mid: time }
                     }));
                 }
                 // One kernel for many does their work without starts and ends, and without what moves between them.
                 if let Some(machine) = &facts.machine {
-                    let kept = facts.units(look.bytes_of_row(row) / machine.bytes_per_us / OF_BANDWIDTH);
+                    let kept = facts.units(look.bytes_of_row(row) / machine.bytes_per_us / BANDWIDTH_SHARE);
                     let all: i64 = row.iter().map(|&work| look.work(work).duration()).sum();
-                    parts.extend(look.whole_from_the_end(row, (all - kept).max(0)));
+                    parts.extend(look.tail_parts(row, (all - kept).max(0)));
                 }
             }
         }
@@ -81,7 +81,7 @@ impl Rule for ShortKernels {
             .with_range(0.6, 1.0)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{of_all} of {kernels} kernels are shorter than {}; those in runs take {}, {} each",
+                "{short_count} of {kernels} kernels are shorter than {}; those in runs take {}, {} each",
                 duration(limits.short_kernel_us),
                 duration(facts.us(time)),
                 duration(facts.us(time) / count as f64)

@@ -369,7 +369,7 @@ fn rows_that_are_no_multiple_of_a_vector_are_named_where_they_cost() {
     for (share, n, expected) in [(0.15, 32769, true), (0.15, 32768, false), (0.65, 32769, false)] {
         let (us, least) = product(8192.0, share);
         let program = Program::new().call("aten::mm", Category::Gemm, us, least, &operands(&[8192, 8193]));
-        let advice = advice(&program.of_extents([16384, n, 1024]).facts());
+        let advice = advice(&program.with_extents([16384, n, 1024]).facts());
         assert_eq!(rules(&advice).contains(&"GEMM-DIMS"), expected, "{share} {n}");
     }
 }

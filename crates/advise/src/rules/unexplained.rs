@@ -38,7 +38,7 @@ impl Rule for Unexplained {
             (&in_time, "before work that was already launched"),
         ];
         for (is_meant, what) in kinds {
-            let remedy = is_meant(WaitCause::Unlinked).then(|| how_to_record_launches(facts));
+            let remedy = is_meant(WaitCause::Unlinked).then(|| launch_recording_remedy(facts));
             let waits = facts.idle.iter().filter(|idle| is_meant(idle.cause));
             let time: i64 = waits.clone().map(|idle| idle.span.length()).sum();
             let share = time as f64 / facts.window().max(1) as f64;
@@ -50,7 +50,7 @@ impl Rule for Unexplained {
                     share * 100.0
                 );
                 let claim = Claim::without_time(Bucket::Idle, what)
-                    .of_time(time)
+                    .with_time(time)
                     .with_confidence(Confidence::High)
                     .with_evidence(text)
                     .with_row(facts.sheets.timeline, "idle_time");
@@ -62,7 +62,7 @@ impl Rule for Unexplained {
 }
 
 /// What is to be recorded for waits to have a cause: the calls, or, where some are there, those that are lost.
-fn how_to_record_launches(facts: &Facts) -> &'static str {
+fn launch_recording_remedy(facts: &Facts) -> &'static str {
     let are_recorded = facts.works.iter().any(|work| work.event.launch.is_some());
     match facts.program {
         _ if are_recorded => {

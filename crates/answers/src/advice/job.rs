@@ -8,7 +8,7 @@ use sheets::numbers::{counted, duration};
 use super::facts::share_of;
 
 /// The findings of a job; `None` of a single rank or without collectives. Times are per rank.
-pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> {
+pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> {
     let found = JobFinding::new(analysis)?;
     let ranks = found.ranks.max(1) as f64;
     let us = |time: i64| time as f64 / 1e3;
@@ -78,5 +78,5 @@ pub(crate) fn of_job(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> 
     });
     findings.retain(|finding| share_of(finding, window) >= limits.least_share);
     // What a job knows of its ranks does not tell copies from computation.
-    Some(Advice::of_findings(window, Vec::new(), findings))
+    Some(Advice::from_findings(window, Vec::new(), findings))
 }

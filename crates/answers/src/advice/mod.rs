@@ -24,10 +24,10 @@ use tree_perf::{Analysis, AnalysisOptions};
 use xla_perf::{JaxAnalysis, JaxOptions};
 
 pub(crate) use facts::{first_of, tables_of};
-pub(crate) use job::of_job;
-pub(crate) use tenstorrent::of_operations;
-pub(crate) use trace::of_trace;
-pub(crate) use xla::of_profile;
+pub(crate) use job::job_advice;
+pub(crate) use tenstorrent::operation_advice;
+pub(crate) use trace::trace_advice;
+pub(crate) use xla::profile_advice;
 
 use crate::error::Error;
 use crate::host_alone::no_gpu_events;
@@ -81,7 +81,7 @@ impl Advisor {
                     ..JaxOptions::default()
                 };
                 let analysis = JaxAnalysis::new(profile, options);
-                let advice = of_profile(&analysis, &self.limits);
+                let advice = profile_advice(&analysis, &self.limits);
                 Ok((advice.ok_or_else(|| no_gpu_events(path, analysis.trace()))?, notices))
             }
             RecordingKind::TenstorrentOps => {
@@ -90,7 +90,7 @@ impl Advisor {
                 let report = MetalReport::new(table, MetalOptions::default())
                     .map_err(|error| Error::Metal { paths: paths.to_vec(), error })?;
                 let notices = report.notices.iter().cloned().map(Notice::Tenstorrent).collect();
-                Ok((of_operations(&report, &self.limits), notices))
+                Ok((operation_advice(&report, &self.limits), notices))
             }
         }
     }
@@ -124,14 +124,14 @@ impl Advisor {
         let baseline = self.baseline.as_deref().map(analysis).transpose()?;
         let baseline = baseline.as_ref().map(|(baseline, _)| baseline);
         let notices = trace.trace().warnings().iter().cloned().map(Notice::Reading).collect();
-        Ok((of_trace(&trace, Some(&diagnosis), baseline, &self.limits), notices))
+        Ok((trace_advice(&trace, Some(&diagnosis), baseline, &self.limits), notices))
     }
 }
 
 /// The names of the rules whose findings [`Advisor::advise`] gives.
 pub fn advice_rules() -> impl Iterator<Item = &'static str> {
-    let of_traces = trace::TRACE_RULES.iter().flat_map(|rules| rules.ids.iter().copied());
-    of_traces.chain(advise::rule_names()).chain(tenstorrent::RULES)
+    let trace_rule_ids = trace::TRACE_RULES.iter().flat_map(|rules| rules.ids.iter().copied());
+    trace_rule_ids.chain(advise::rule_names()).chain(tenstorrent::RULES)
 }
 
 #[cfg(test)]

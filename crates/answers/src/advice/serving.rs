@@ -123,9 +123,9 @@ impl Rule for DecodeLaunch {
         for late in look.late_launches().iter().filter(|late| late.blame != Blame::Busy) {
             let Some(launch) = look.work(facts.idle[late.idle as usize].event).event.launch else { continue };
             let Some(step) = step_at(steps, launch) else { continue };
-            let of_step = &steps[step];
+            let engine_step = &steps[step];
             // Before the first launch the engine prepares the step, whatever it launches then.
-            if of_step.decodes && !of_step.graph && first[step] != Some(launch) {
+            if engine_step.decodes && !engine_step.graph && first[step] != Some(launch) {
                 parts.push(Part { slot: Slot::Idle(late.idle), mid: late.time });
             }
         }

@@ -8,7 +8,7 @@ use sheets::numbers::{counted, duration};
 use super::facts::share_of;
 
 /// Of what a matrix product takes beyond its roofline, the part that better settings probably give back.
-const OF_ROOFLINE: f64 = 0.5;
+const RECOVERABLE_SHARE: f64 = 0.5;
 
 const HOST: &str = "METAL-HOST";
 const GAPS: &str = "METAL-GAPS";
@@ -18,7 +18,7 @@ const MODEL: &str = "METAL-MODEL";
 pub(super) const RULES: [&str; 4] = [HOST, GAPS, MATMUL, MODEL];
 
 /// The findings of operations; products of the same sizes with the same advice are one.
-pub(crate) fn of_operations(report: &MetalReport, limits: &Limits) -> Advice {
+pub(crate) fn operation_advice(report: &MetalReport, limits: &Limits) -> Advice {
     let (device, gaps) = (report.totals.device_time_us, report.totals.gap_us);
     let window = device + gaps;
     let found = findings(report);
@@ -35,7 +35,7 @@ pub(crate) fn of_operations(report: &MetalReport, limits: &Limits) -> Advice {
     let all = groups.values().filter_map(|alike| finding(report, alike, in_long_gaps));
     let mut all: Vec<Finding> = all.collect();
     all.retain(|finding| finding.gain.is_none() || share_of(finding, window) >= limits.least_share);
-    Advice::of_findings(window, vec![(Bucket::Computation, device), (Bucket::Idle, gaps)], all)
+    Advice::from_findings(window, vec![(Bucket::Computation, device), (Bucket::Idle, gaps)], all)
 }
 
 /// One finding of several that say the same of the same operation.
@@ -62,7 +62,7 @@ fn finding(report: &MetalReport, alike: &[&Found], in_long_gaps: f64) -> Option<
         Found::MatrixProduct { .. } => {
             let most: f64 = alike.iter().filter_map(|found| found.at_most_us()).sum();
             let time: f64 = ops.iter().filter_map(|op| op.device_time_us).sum();
-            let gain = gain(time, OF_ROOFLINE * most, 0.0, most).filter(|_| most > 0.0)?;
+            let gain = gain(time, RECOVERABLE_SHARE * most, 0.0, most).filter(|_| most > 0.0)?;
             (MATMUL, Bucket::Computation, Some(gain), Confidence::Low)
         }
         Found::AboveRoofline { .. } => (MODEL, Bucket::Recording, None, Confidence::High),

@@ -51,7 +51,7 @@ const ROCPROF_SHEETS: EvidenceSheets = EvidenceSheets {
 };
 
 /// What to change in the program of a trace, held against an earlier recording of it where there is one.
-pub(crate) fn of_trace(
+pub(crate) fn trace_advice(
     analysis: &Analysis,
     diagnosis: Option<&Diagnosis>,
     baseline: Option<&Analysis>,
@@ -80,9 +80,9 @@ fn keep_named_rows(advice: &mut Advice, analysis: &Analysis) {
     }
 }
 
-/// Marks findings that rest on figures which faults of the recording spoil. Where `timeline_has_no_rows`, those without rows
+/// Marks findings that rest on figures which faults of the recording spoil. Where `lacks_timeline_rows`, those without rows
 /// are about the timeline.
-fn doubt(advice: &mut Advice, diagnosis: &Diagnosis, timeline_has_no_rows: bool) {
+fn doubt(advice: &mut Advice, diagnosis: &Diagnosis, lacks_timeline_rows: bool) {
     let sheets = LazyCell::new(all_sheets);
     let faults = diagnosis
         .findings
@@ -96,9 +96,9 @@ fn doubt(advice: &mut Advice, diagnosis: &Diagnosis, timeline_has_no_rows: bool)
                 figure.is_in_any_sheet() || sheets.iter().any(shows)
             })
         };
-        let of_timeline = [Figure::GpuTimeline, Figure::BusyTime, Figure::IdleTime];
-        let spoils_timeline = timeline_has_no_rows
-            && fault.rule.harm.figures().iter().any(|figure| of_timeline.contains(figure));
+        let timeline_figures = [Figure::GpuTimeline, Figure::BusyTime, Figure::IdleTime];
+        let spoils_timeline = lacks_timeline_rows
+            && fault.rule.harm.figures().iter().any(|figure| timeline_figures.contains(figure));
         for finding in &mut advice.findings {
             let is_spoiled = match finding.rows[..] {
                 [] => spoils_timeline,
@@ -169,9 +169,9 @@ impl<'a> Builder<'a> {
         let launches = self.analysis.device_events().filter(|&event| self.is_meant(event));
         let launches = launches.filter_map(|event| self.analysis.tree().recorded_launch(event));
         let processes: HashSet<RowId> = launches.map(|launch| tracks.get(events.track(launch)).pid).collect();
-        let is_of_process =
+        let is_in_process =
             |track: Option<TrackId>| track.is_none_or(|track| processes.contains(&tracks.get(track).pid));
-        steps(self.analysis, |track| self.devices.is_none() || is_of_process(track))
+        steps(self.analysis, |track| self.devices.is_none() || is_in_process(track))
     }
 
     fn facts(mut self) -> Facts {
@@ -316,7 +316,7 @@ impl<'a> Builder<'a> {
     fn tile(&mut self, work: &ChargedWork<'_>) -> Option<Tile> {
         self.product(work)?;
         let trace = self.trace;
-        let of_name = |name: StringId| {
+        let named_tile = |name: StringId| {
             let name = trace.text(name);
             let is_cut =
                 ["splitK", "SplitK", "_SK3_", "_SK1_", "StreamK"].iter().any(|text| name.contains(text));
@@ -324,7 +324,7 @@ impl<'a> Builder<'a> {
             tile_of_gemm(name).filter(|_| !is_cut).map(|(m, n)| (n, m))
         };
         let names = work.device_events.iter().map(|&event| trace.events().name(event));
-        names.into_iter().find_map(|name| *self.tiles.entry(name).or_insert_with(|| of_name(name)))
+        names.into_iter().find_map(|name| *self.tiles.entry(name).or_insert_with(|| named_tile(name)))
     }
 
     fn multiprocessors(&self) -> Option<u64> {
@@ -524,7 +524,7 @@ mod tests {
         // A copy and the rest each, of 20 long and 20 short kernels.
         let times: Vec<i64> = calls.iter().map(|call| call.time).collect();
         assert_eq!(times, [2_000, 2_000, 2_000, 3_100_000, 3_100_000, 3_100_000]);
-        let advice = of_trace(&analysis, None, None, &Limits::default());
+        let advice = trace_advice(&analysis, None, None, &Limits::default());
         let finding = |rule: &str| advice.findings.iter().find(|finding| finding.rule == rule);
         assert!(finding("KERNEL-EFF-REL").is_none(), "{:#?}", advice.findings);
         let unmodelled = &finding("UNMODELLED").unwrap().evidence;
@@ -556,7 +556,7 @@ mod tests {
         }
         let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
         assert!(analysis.timeline().unwrap().idle < 20 * 50_000 / 2);
-        let advice = of_trace(&analysis, None, None, &Limits::default());
+        let advice = trace_advice(&analysis, None, None, &Limits::default());
         assert_eq!(advice.device.as_deref(), Some("GPU 1"));
         assert_eq!(advice.window_us, 5_950.0);
         let finding = advice.findings.iter().find(|finding| finding.rule == "IDLE-LAUNCH").unwrap();

@@ -21,7 +21,7 @@ const SHEETS: EvidenceSheets = EvidenceSheets {
 };
 
 /// What to change in the program of a profile: of its GPU with the most work, the others do alike. `None` without GPUs.
-pub(crate) fn of_profile(analysis: &JaxAnalysis, limits: &Limits) -> Option<Advice> {
+pub(crate) fn profile_advice(analysis: &JaxAnalysis, limits: &Limits) -> Option<Advice> {
     let busiest = (0..analysis.gpus().len()).max_by_key(|&gpu| analysis.gpus()[gpu].breakdown.busy)?;
     let facts = facts(analysis, busiest);
     Some(Advice::new(&facts, limits, &ProfileRecording { analysis }))
@@ -81,10 +81,10 @@ fn facts(analysis: &JaxAnalysis, gpu: usize) -> Facts {
         });
     }
 
-    let mut of_gpu: Vec<(usize, &GpuEvent)> =
+    let mut gpu_events: Vec<(usize, &GpuEvent)> =
         analysis.device_events().iter().enumerate().filter(|(_, event)| event.gpu == gpu).collect();
-    of_gpu.sort_by_key(|(_, event)| (events.start(event.event), events.uid(event.event)));
-    let works = of_gpu.iter().map(|(position, event)| Work {
+    gpu_events.sort_by_key(|(_, event)| (events.start(event.event), events.uid(event.event)));
+    let works = gpu_events.iter().map(|(position, event)| Work {
         event: event.device_event(trace),
         name: names.of(trace, events.name(event.event)),
         launched: None,
@@ -146,10 +146,10 @@ fn instruction(operator: &Instruction, names: &mut Names) -> Operator {
 
 /// Whether an instruction computes again what was computed before: XLA and `jax.checkpoint` say so in its name and path.
 fn is_rematerialised(operator: &Instruction) -> bool {
-    let of_checkpoint = |record: &xla_perf::Record| {
+    let is_checkpointed = |record: &xla_perf::Record| {
         record.op_name.contains("rematted_computation") || record.op_name.contains("checkpoint/remat")
     };
-    operator.name.contains(".remat") || operator.record.as_ref().is_some_and(of_checkpoint)
+    operator.name.contains(".remat") || operator.record.as_ref().is_some_and(is_checkpointed)
 }
 
 /// Waits between the events of a GPU, by launches alone: a profile does not say what held the host.

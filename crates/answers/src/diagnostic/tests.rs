@@ -347,7 +347,7 @@ fn codes_are_never_renamed() {
 fn what_is_wrapped_is_heard() {
     let notice =
         Notice::Reading(Warning::NotRecorded { what: "GPU activity", advice: "record with --trace=cuda" });
-    let notice = Notice::OfFile { path: "a; b".into(), notice: Box::new(notice) };
+    let notice = Notice::File { path: "a; b".into(), notice: Box::new(notice) };
     let warning = AnswerWarning::from(&notice);
     assert_eq!(warning.message, "a; b: the recording lacks GPU activity");
     assert_eq!(

@@ -24,7 +24,7 @@ impl<'a> Answer<'a> {
         answer.trust = match &report.analysis {
             Analysed::Trace(analysis, diagnosis) => {
                 inputs.take(1).for_each(|input| input.tell(analysis.trace()));
-                Some(Trust::of_trace(analysis, diagnosis.as_ref()))
+                Some(Trust::from_trace(analysis, diagnosis.as_ref()))
             }
             Analysed::Xla(hosts) => {
                 inputs.zip(hosts).for_each(|(input, host)| input.tell(host.trace()));
@@ -53,7 +53,7 @@ impl<'a> Answer<'a> {
 
     /// The whole of a report: its first page as the result, and all its tables.
     #[must_use]
-    pub fn of_report(self, report: &'a Report) -> Self {
+    pub fn with_report(self, report: &'a Report) -> Self {
         let mut answer = self.about(report);
         answer.result = report.summary.to_json();
         answer.tables = report.tables.tables().iter().map(JsonTable::whole).collect();
@@ -79,7 +79,7 @@ impl Input {
 }
 
 impl Trust {
-    fn of_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>) -> Self {
+    fn from_trace(analysis: &Analysis, diagnosis: Option<&Diagnosis>) -> Self {
         let (trace, coverage) = (analysis.trace(), analysis.coverage());
         let RecorderFacts { launches, all_launches, shapes, python_frames, .. } = trace.facts().recorder;
         let all = coverage.linked_time_us + coverage.unlinked_time_us;
@@ -99,8 +99,8 @@ impl Trust {
         };
         let has_error = diagnosis.and_then(Diagnosis::worst) == Some(trace_doctor::Severity::Error);
         // The rules about other recorders than PyTorch's are of device work alone, on which all figures rest.
-        let is_of_machine = trace.facts().recorder.kind.is_some_and(RecordingKind::is_of_machine);
-        let is_doubtful = diagnosis.is_some_and(|diagnosis| match is_of_machine {
+        let is_machine_wide = trace.facts().recorder.kind.is_some_and(RecordingKind::is_machine_wide);
+        let is_doubtful = diagnosis.is_some_and(|diagnosis| match is_machine_wide {
             true => diagnosis.doubts().is_some(),
             false => diagnosis.doubts_device_time(),
         });

@@ -83,9 +83,9 @@ impl<'a> ModelFigures<'a> {
             let work = || Ok((flops.clone()?, bytes.clone()?));
             let roofline = work()
                 .and_then(|(flops, bytes)| Roofline::with_known_peaks(flops, bytes, spec, architecture));
-            let is_of_bytes = roofline.as_ref().is_ok_and(|roofline| roofline.missing_peak.is_some());
+            let is_memory_only = roofline.as_ref().is_ok_and(|roofline| roofline.missing_peak.is_some());
             let strict = || work().and_then(|(flops, bytes)| Roofline::new(flops, bytes, spec, architecture));
-            let without_peak = is_of_bytes.then(strict).and_then(Result::err);
+            let without_peak = is_memory_only.then(strict).and_then(Result::err);
             LeastTime { architecture, roofline, without_peak }
         });
         let mut parameters = model.parameters();

@@ -218,9 +218,9 @@ impl DeviceWork {
     pub(super) fn find_idle_by_launches(&mut self) {
         let short = short_wait(self.unit.per_microsecond());
         for &device in self.devices.keys() {
-            let of_device = self.events.iter().filter(|event| event.counts && event.bar == device);
+            let device_events = self.events.iter().filter(|event| event.counts && event.bar == device);
             let (names, launched): (Vec<u32>, Vec<DeviceEvent>) =
-                of_device.map(|event| (event.name, event.event)).unzip();
+                device_events.map(|event| (event.name, event.event)).unzip();
             let waits = device_waits(&launched, short).into_iter().filter(|wait| !wait.span.is_empty());
             self.idle.extend(waits.map(|Wait { span, event, cause, .. }| {
                 (device, Wait { span, event: names[event], cause, waited_for: None })
@@ -281,7 +281,7 @@ impl DeviceWork {
         let bar = |name: &str, times: Vec<i64>| {
             StackedBar::new(name, times.into_iter().enumerate(), self.per_nanosecond())
         };
-        let of_device = |device: i64| {
+        let device_breakdowns = |device: i64| {
             let events = self.events.iter().filter(|event| event.counts && event.bar == device);
             let timeline = events.map(|&WorkEvent { event, part, category, .. }| {
                 let activity = event.activity;
@@ -290,7 +290,7 @@ impl DeviceWork {
             });
             Breakdown::by_part(timeline, None, &self.unrecorded)
         };
-        let breakdowns = self.devices.keys().map(|&device| (device, of_device(device)));
+        let breakdowns = self.devices.keys().map(|&device| (device, device_breakdowns(device)));
         let breakdowns: Vec<_> = breakdowns.filter(|(_, parts)| !parts.is_empty()).collect();
         if breakdowns.is_empty() {
             return Vec::new();
@@ -300,8 +300,8 @@ impl DeviceWork {
             bars.truncate(MOST_BARS);
             StackedBars { title, note: note.to_owned(), parts: parts.clone(), bars, left_out }
         };
-        let whole = |(device, of_device): &(i64, BTreeMap<BarPart, Breakdown>)| {
-            let mut times = times(&mut of_device.iter());
+        let whole = |(device, part_breakdowns): &(i64, BTreeMap<BarPart, Breakdown>)| {
+            let mut times = times(&mut part_breakdowns.iter());
             let rest = self.shared_windows.get(device).map_or(0, |window| window - times.iter().sum::<i64>());
             times[count + 2] += rest.max(0);
             bar(&self.devices[device], times)
@@ -316,11 +316,11 @@ impl DeviceWork {
         let mut groups = vec![group(title.to_owned(), &note, wholes)];
         let steps = iterations.and_then(MeasuredIterations::steps);
         if let (Some((level, measured)), [(_, parts)]) = (steps, breakdowns.as_slice()) {
-            let mut of_steps: BTreeMap<Option<Part>, Vec<(&BarPart, &Breakdown)>> = BTreeMap::new();
+            let mut step_parts: BTreeMap<Option<Part>, Vec<(&BarPart, &Breakdown)>> = BTreeMap::new();
             for (part, breakdown) in parts {
-                of_steps.entry(part.part).or_default().push((part, breakdown));
+                step_parts.entry(part.part).or_default().push((part, breakdown));
             }
-            let bars = of_steps.into_iter().map(|(part, breakdowns)| {
+            let bars = step_parts.into_iter().map(|(part, breakdowns)| {
                 let times = times(&mut breakdowns.into_iter());
                 let (name, note) = match part {
                     Some(Part::Iteration(index)) => {
@@ -511,11 +511,11 @@ impl DeviceWork {
         let mut numbers: HashMap<(usize, u32), usize> = HashMap::new();
         let mut lanes: BTreeMap<(i64, i64), Lane> = BTreeMap::new();
         for &(device, Wait { span, event: before, cause, .. }) in &self.idle {
-            let of_cause = idle_kind(cause);
-            let kind = *numbers.entry((of_cause, before)).or_insert_with(|| {
+            let cause_kind = idle_kind(cause);
+            let kind = *numbers.entry((cause_kind, before)).or_insert_with(|| {
                 kinds.push(EventKind {
-                    name: IDLE_KINDS[of_cause].what.to_owned(),
-                    category: place_of[&of_cause],
+                    name: IDLE_KINDS[cause_kind].what.to_owned(),
+                    category: place_of[&cause_kind],
                     place: self.names.text(before).to_owned(),
                 });
                 kinds.len() - 1

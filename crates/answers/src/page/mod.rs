@@ -79,7 +79,7 @@ pub fn page(report: &Report, options: &[String]) -> Page {
 fn warnings(report: &Report) -> Vec<PageWarning> {
     let prints =
         |notice: &&Notice| matches!(notice, Notice::Analysis(tree_perf::Notice::ExtensionSays { .. }));
-    let of_notice = |notice: &Notice| PageWarning {
+    let notice_warning = |notice: &Notice| PageWarning {
         severity: match notice.severity() {
             Some(Severity::Error) => WarningSeverity::Error,
             Some(Severity::Advice) => WarningSeverity::Information,
@@ -87,7 +87,7 @@ fn warnings(report: &Report) -> Vec<PageWarning> {
         },
         text: in_one_line(notice),
     };
-    let notices = report.notices.iter().filter(|notice| !prints(notice)).map(of_notice);
+    let notices = report.notices.iter().filter(|notice| !prints(notice)).map(notice_warning);
     let left_out = report.summary.left_out.iter().map(|left_out| PageWarning {
         severity: WarningSeverity::Information,
         text: format!("Not in this report: {}. {}", left_out.sheets.join(", "), left_out.why()),

@@ -63,16 +63,18 @@ pub(super) fn trace(analysis: &Analysis, page: &mut Page) {
             None => work.names.number(analysis.class(event).as_str()),
         };
         let name = work.names.number(trace.name(event));
-        let of_device = analysis.device_event(event, activity);
-        work.lanes.entry(lane(&of_device)).or_insert_with(|| match (of_device.device, of_device.stream) {
-            (None, None) => device.clone(),
-            (None, Some(stream)) => format!("stream {stream}"),
-            (Some(number), None) => format!("{device} {number}"),
-            (Some(number), Some(stream)) => format!("{device} {number} stream {stream}"),
+        let device_event = analysis.device_event(event, activity);
+        work.lanes.entry(lane(&device_event)).or_insert_with(|| {
+            match (device_event.device, device_event.stream) {
+                (None, None) => device.clone(),
+                (None, Some(stream)) => format!("stream {stream}"),
+                (Some(number), None) => format!("{device} {number}"),
+                (Some(number), Some(stream)) => format!("{device} {number} stream {stream}"),
+            }
         });
         let part = division.as_ref().map(|division| division.part_of(event).unwrap_or(Part::Before));
         work.events.push(WorkEvent {
-            event: of_device,
+            event: device_event,
             category,
             name,
             place,
@@ -192,14 +194,14 @@ pub(super) fn xla(analysis: &JaxAnalysis, page: &mut Page) {
             }
             work.place(path)
         });
-        let of_device = event.device_event(trace);
+        let device_event = event.device_event(trace);
         let device = event.gpu as i64;
         let named = work.devices.get(&device).cloned().unwrap_or_default();
         work.lanes
-            .entry(lane(&of_device))
+            .entry(lane(&device_event))
             .or_insert_with(|| format!("{} stream {}", named.trim_start_matches("/device:"), event.stream));
         work.events.push(WorkEvent {
-            event: of_device,
+            event: device_event,
             category: work.names.number(operator.category.as_str()),
             name: work.names.number(kernel),
             place,

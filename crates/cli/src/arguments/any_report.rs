@@ -23,8 +23,8 @@ fn recorder_of(kind: RecordingKind) -> RecordingKind {
 /// What is asked of a recording of this kind.
 pub(crate) fn asked(given: &Given, kind: RecordingKind) -> Asked {
     let recorders = recorders();
-    let of_kind = recorders.iter().find(|(known, ..)| *known == recorder_of(kind));
-    given.asked(|id| of_kind.is_some_and(|(.., options)| has(options, id)))
+    let recorder_entry = recorders.iter().find(|(known, ..)| *known == recorder_of(kind));
+    given.asked(|id| recorder_entry.is_some_and(|(.., options)| has(options, id)))
 }
 
 /// Refuses options that only reports of other recorders have.

@@ -364,9 +364,9 @@ impl ConvArguments {
             (true, expected, _) => {
                 misfit(format!("the filters need {expected} channels, the input has {channels}"))
             }
-            (false, _, of_group) if of_group.checked_mul(groups) == Some(channels) => Ok(()),
-            (false, _, of_group) => misfit(format!(
-                "the filters need {of_group} channels in each of {groups} groups, the input has {channels}"
+            (false, _, group_channels) if group_channels.checked_mul(groups) == Some(channels) => Ok(()),
+            (false, _, group_channels) => misfit(format!(
+                "the filters need {group_channels} channels in each of {groups} groups, the input has {channels}"
             )),
         }
     }

@@ -29,7 +29,7 @@ const TOOLS: [(&str, &str, &str); 8] = [
 
 impl ReferenceTool {
     /// The tool of this name.
-    pub(super) fn of_name(name: &OsStr) -> Option<Self> {
+    pub(super) fn from_name(name: &OsStr) -> Option<Self> {
         let (name, subcommand, recording) = TOOLS.into_iter().find(|(tool, ..)| name == *tool)?;
         Some(ReferenceTool { name, subcommand, recording })
     }

@@ -46,11 +46,11 @@ pub(crate) fn run(arguments: &AdviseArguments, context: &Context<'_>) -> Result<
         let progress = ReadingProgress::new(arguments.answer.is_json());
         let update = |state| progress.update(state);
         let reading = ReadOptions { progress: Some(&update), ..arguments.reading.options() };
-        let (mut advice, of_file) = advisor.advise(path, &reading)?;
-        of_file.iter().for_each(console::diagnostic);
-        let of_file =
-            of_file.into_iter().map(|notice| Notice::OfFile { path: path.clone(), notice: notice.into() });
-        notices.extend(of_file);
+        let (mut advice, file_notices) = advisor.advise(path, &reading)?;
+        file_notices.iter().for_each(console::diagnostic);
+        let file_notices =
+            file_notices.into_iter().map(|notice| Notice::File { path: path.clone(), notice: notice.into() });
+        notices.extend(file_notices);
         if !arguments.rules.is_empty() {
             advice.findings.retain(|finding| arguments.rules.iter().any(|rule| finding.is_of(rule)));
         }

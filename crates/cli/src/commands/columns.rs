@@ -59,8 +59,8 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
         if let Some(name) = sheet.reference_name {
             // Only in the report of PyTorch traces does the option change names.
             let is_trace = sheet.report == ReportOf::Recording(RecordingKind::Trace);
-            let where_so = if is_trace { "with --sheet-names current" } else { "in TraceLens" };
-            text.push_str(&format!(" ({name} {where_so})"));
+            let reference_place = if is_trace { "with --sheet-names current" } else { "in TraceLens" };
+            text.push_str(&format!(" ({name} {reference_place})"));
         }
         text.push('\n');
         // One description for sheets that share it too.

@@ -44,13 +44,13 @@ pub(crate) fn run(arguments: &CompareArguments, context: &Context<'_>) -> Result
 
 /// The sheets that are compared as TraceLens does, which knows neither steps nor operators of one kind.
 fn groups(arguments: &CompareArguments, is_all: bool) -> Result<Vec<SheetGroup>, Failure> {
-    let of_ours = [
+    let own_options = [
         ("--same", !arguments.same.is_empty()),
         ("--steps", !arguments.steps.is_empty()),
         ("--fail-on", !arguments.fail_on.is_empty()),
         ("--output_markdown_path", arguments.output_markdown_path.is_some()),
     ];
-    if let Some((option, _)) = of_ours.iter().find(|(_, is_given)| *is_given) {
+    if let Some((option, _)) = own_options.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::OptionOfOurComparison { option });
     }
     let known = SheetGroup::ALL;

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<()
     let folders = [&arguments.capture_folder, &arguments.capture_folder_b];
     let captures = folders
         .map(|folder| folder.as_ref().map(|folder| CaptureLibrary::open(folder, &reading)).transpose());
-    let [of_a, of_b] = captures;
+    let [captures_a, captures_b] = captures;
     let names = match arguments.names.as_slice() {
         [a, b] => [a.clone(), b.clone()],
         _ => ["A", "B"].map(str::to_owned),
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &DiffArguments, context: &Context<'_>) -> Result<()
         tree: arguments.reading.tree_options(),
         window: arguments.window.chosen(),
         map: arguments.map,
-        captures: [of_a?, of_b?],
+        captures: [captures_a?, captures_b?],
     };
     let request = Request { reading, ..Request::new("diff", &arguments.files, &arguments.tables, context) };
     request.answer(reporter, &FirstPage { names, merged_tree })
@@ -261,10 +261,10 @@ impl FirstPage<'_> {
         let (unit, size) = if is_cut { ("µs each", 1.0) } else { unit_of_time(largest) };
         let headers = [format!("{a} µs each"), format!("{b} µs each"), format!("change {unit}")];
         let name = |&(depth, work): &Row<'_>| {
-            let [of_a, of_b] = diff.names_of_work(work).map(module_name);
-            let name = if of_a == of_b { of_a.to_owned() } else { format!("{of_a} → {of_b}") };
-            let [count, of_b] = work.times.each_ref().map(|times| grouped(times.count as u128));
-            let count = if count == of_b { count } else { format!("{count} → {of_b}") };
+            let [name_a, name_b] = diff.names_of_work(work).map(module_name);
+            let name = if name_a == name_b { name_a.to_owned() } else { format!("{name_a} → {name_b}") };
+            let [count, count_b] = work.times.each_ref().map(|times| grouped(times.count as u128));
+            let count = if count == count_b { count } else { format!("{count} → {count_b}") };
             format!("{}{count} × {name}", "  ".repeat(depth))
         };
         let columns = [

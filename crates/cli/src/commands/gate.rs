@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &GateArguments, context: &Context<'_>) -> Result<()
     match arguments.answer.is_json() {
         true => {
             let answer = context.about_runs(&arguments.baseline, &arguments.candidate);
-            context.print(&answer.of_gate(&gate).map_err(std::io::Error::from)?)?;
+            context.print(&answer.with_gate(&gate).map_err(std::io::Error::from)?)?;
         }
         false => console::print(text(&gate, context.style()))?,
     }

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::request::{PERF_REPORT, Request};
 
 /// Options of the report of one profile; that of several is about their collectives.
-const OF_ONE_PROFILE: [&str; 7] = [
+const SINGLE_PROFILE_OPTIONS: [&str; 7] = [
     "roofline_svg",
     "step_svg",
     "kernel_metadata_keyword_filters",
@@ -28,9 +28,11 @@ pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(),
         return Err(Failure::Unsupported { option: "--enable-origami", instead });
     }
     let files = arguments.recordings.paths();
-    let is_of_one = files.len() < 2;
-    let of_one = || [OF_ONE_PROFILE.as_slice(), &WindowOptions::NAMES].concat();
-    if let (false, Some(option)) = (is_of_one, context.given.names(&of_one()).into_iter().next()) {
+    let is_single = files.len() < 2;
+    let single_profile_options = || [SINGLE_PROFILE_OPTIONS.as_slice(), &WindowOptions::NAMES].concat();
+    if let (false, Some(option)) =
+        (is_single, context.given.names(&single_profile_options()).into_iter().next())
+    {
         return Err(Failure::SeveralProfiles { option });
     }
     let JaxOutput { roofline_svg, step_svg, .. } = &arguments.output;
@@ -38,10 +40,10 @@ pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(),
     let pictures = pictures.into_iter().filter_map(|(picture, path)| Some((picture, path.as_deref()?)));
     let mut request = Request {
         pictures: pictures.collect(),
-        workbook: Some((RecordingKind::XPlane, if is_of_one { PERF_REPORT } else { "_collectives" })),
+        workbook: Some((RecordingKind::XPlane, if is_single { PERF_REPORT } else { "_collectives" })),
         ..Request::new("jax", files, &arguments.output.tables, context)
     };
-    if is_of_one && arguments.analysis.options.gpus_per_node.is_some() {
+    if is_single && arguments.analysis.options.gpus_per_node.is_some() {
         let warning = "--gpus_per_node has no effect on a single profile: its GPUs are on one host";
         request.warnings.push(warning.into());
     }

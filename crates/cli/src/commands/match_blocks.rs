@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &MatchArguments, context: &Context<'_>) -> Result<(
         context.print_result(context.about(&files).with_notices(notices.iter().flatten()), &result)?;
     } else if !arguments.quiet {
         console::print(listing(&matches, &paths, arguments))?;
-        matches.notes.iter().for_each(|note| console::warning(why_none(note)));
+        matches.notes.iter().for_each(|note| console::warning(note_text(note)));
     }
     Ok(())
 }
@@ -117,6 +117,6 @@ fn listing(matches: &Matches, paths: &[[PathBuf; 2]], arguments: &MatchArguments
     lines.join("\n")
 }
 
-fn why_none(note: &MatchNote) -> String {
+fn note_text(note: &MatchNote) -> String {
     format!("no steps match for {}: {}", phase_name(note.phase), note.reason())
 }

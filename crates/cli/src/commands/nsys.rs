@@ -73,14 +73,14 @@ fn report(
     let reporter = NsysReporter { trace: reporter, sheets: asked.sheets.clone() };
     match process {
         None => request.answer(reporter, &()),
-        Some((_, name)) => request.answer(reporter, &OfProcess(name)),
+        Some((_, name)) => request.answer(reporter, &ProcessReport(name)),
     }
 }
 
 /// The report of one of several processes, with a line above that says which.
-struct OfProcess(String);
+struct ProcessReport(String);
 
-impl Extras for OfProcess {
+impl Extras for ProcessReport {
     fn text(&self, report: &Report, _: &str, detail: Detail, style: Style) -> String {
         format!("\nprocess {}\n{}", self.0, summary::text(report, detail, style))
     }

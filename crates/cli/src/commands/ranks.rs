@@ -37,11 +37,11 @@ pub(crate) fn collect(arguments: &CollectArguments, context: &Context<'_>) -> Re
         return Err(Failure::NotMapped { failed, of: mapped.len() });
     }
     if arguments.answer.is_json() {
-        let of_recording = |(path, mapped): (&PathBuf, &Mapped)| {
+        let listed_recording = |(path, mapped): (&PathBuf, &Mapped)| {
             let (file, ranks, events) = (context.name(path), mapped.ranks.to_string(), mapped.events);
             json!({ "file": file, "ranks": ranks, "events": events, "was_there": events.is_none() })
         };
-        let each: Vec<_> = recordings.iter().zip(mapped.iter().flatten()).map(of_recording).collect();
+        let each: Vec<_> = recordings.iter().zip(mapped.iter().flatten()).map(listed_recording).collect();
         let result = json!({ "ranks": ranks, "recordings": each });
         let notices = mapped.iter().flatten().flat_map(|mapped| &mapped.notices);
         return context.print_result(context.about(&recordings).with_notices(notices), &result);
@@ -109,8 +109,8 @@ pub(crate) fn run(arguments: &RanksArguments, context: &Context<'_>) -> Result<(
         default_workbook: found.workbook.filter(|_| context.given.as_reference_tool),
         ..Request::new("ranks", files, &arguments.output.tables, context)
     };
-    let of_reading = ["kept", "jobs", "communication_pattern"];
-    request.warnings.extend(no_effect_on_tables("ranks", files, &of_reading, context));
+    let mapping_options = ["kept", "jobs", "communication_pattern"];
+    request.warnings.extend(no_effect_on_tables("ranks", files, &mapping_options, context));
     let reporter = RanksReporter {
         analysis: JobOptions { conventions: conventions(asked.parity).ranks, ..asked.options.clone() },
         recordings: JobRecordings {

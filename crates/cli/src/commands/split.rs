@@ -227,7 +227,7 @@ fn options(arguments: &SplitArguments, range: Option<Range<usize>>) -> SplitOpti
             .then_some(WindowOptions { length, load }),
         mix_windows: arguments.mix_windows.map(|most| MixOptions { length, most: most.get() }),
         divide_phases: arguments.divide_phases.then_some(length),
-        region_rule: if arguments.parity { RegionRule::Counted } else { RegionRule::InARow },
+        region_rule: if arguments.parity { RegionRule::Counted } else { RegionRule::Consecutive },
         ..SplitOptions::default()
     }
 }

@@ -53,14 +53,14 @@ fn column(tree: &TraceTree, name: &str) -> Option<Reply> {
     };
     let categories = || {
         let mut known = HashMap::new();
-        let of_events: Vec<usize> = events
+        let category_indices: Vec<usize> = events
             .ids()
             .map(|event| {
                 let next = known.len();
                 *known.entry(events.category(event)).or_insert(next)
             })
             .collect();
-        (known, of_events)
+        (known, category_indices)
     };
     Some(match name {
         "name" => indices(&mut events.ids().map(|event| events.name(event).index())),

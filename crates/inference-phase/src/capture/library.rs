@@ -257,12 +257,12 @@ fn dummy_runs(trace: &Trace) -> usize {
 /// The integer that is the first dimension of most operands; of equally frequent ones the one met first.
 fn most_frequent_first_dimension(trace: &Trace) -> Option<i64> {
     let events = trace.events();
-    let mut of_signature: HashMap<SignatureId, Vec<i64>> = HashMap::new();
+    let mut firsts_by_signature: HashMap<SignatureId, Vec<i64>> = HashMap::new();
     // How often, and in which order they were met.
     let mut counts: HashMap<i64, (usize, usize)> = HashMap::new();
     for event in events.ids().filter(|&event| events.category(event) == Category::CPU_OP) {
         let Some(signature) = events.signature(event) else { continue };
-        let firsts = of_signature.entry(signature).or_insert_with(|| {
+        let firsts = firsts_by_signature.entry(signature).or_insert_with(|| {
             let dims = trace.argument(event, |signature| signature.dims);
             dims.map(first_dimensions).unwrap_or_default()
         });

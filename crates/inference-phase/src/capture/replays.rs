@@ -72,10 +72,10 @@ pub(super) fn candidates(
     let wanted = CaptureMode::from_count(launches);
     // Other names than the two may mean either.
     let preference = |file: usize| {
-        let is_of_rank = rank.is_some() && rank_in(&files[file].file) == rank;
-        (files[file].mode != wanted, !is_of_rank, std::cmp::Reverse(file))
+        let is_same_rank = rank.is_some() && rank_in(&files[file].file) == rank;
+        (files[file].mode != wanted, !is_same_rank, std::cmp::Reverse(file))
     };
-    let of_size = |size: Option<i64>, needs_names: bool| {
+    let sized = |size: Option<i64>, needs_names: bool| {
         let mut found: Vec<usize> = (0..files.len()).filter(|&file| files[file].batch_size == size).collect();
         found.sort_few_by_key(|&file| preference(file));
         found.into_iter().map(move |file| Candidate { file, needs_names })
@@ -85,7 +85,7 @@ pub(super) fn candidates(
         distinct.sort_unstable();
         distinct.dedup();
         return match distinct[..] {
-            [only] => of_size(only, false).collect(),
+            [only] => sized(only, false).collect(),
             _ => Vec::new(),
         };
     };
@@ -103,8 +103,8 @@ pub(super) fn candidates(
         .into_iter()
         .chain(other.map(|size| (size, true)))
         .chain(larger.into_iter().map(|size| (size, true)))
-        .flat_map(|(size, needs_names)| of_size(Some(size), needs_names))
-        .chain(of_size(None, true))
+        .flat_map(|(size, needs_names)| sized(Some(size), needs_names))
+        .chain(sized(None, true))
         .collect()
 }
 

@@ -140,8 +140,8 @@ impl Times {
         times.sort_unstable();
         let &median = times.get(times.len() / 2)?;
         let (usual, long) = (median.saturating_add(median / 4), median.saturating_mul(2));
-        let of_long = times.len() - times.partition_point(|&time| time <= long);
-        (times.len() >= LEAST_STEPS && of_long > 0 && of_long * 3 <= times.len())
+        let long_count = times.len() - times.partition_point(|&time| time <= long);
+        (times.len() >= LEAST_STEPS && long_count > 0 && long_count * 3 <= times.len())
             .then_some(Times { usual, long })
     }
 

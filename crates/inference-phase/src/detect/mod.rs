@@ -57,7 +57,7 @@ impl Steps {
         if options.use_annotations {
             detector.add_annotations();
         }
-        let program = Program::of_names(tree.trace());
+        let program = Program::from_names(tree.trace());
         if matches!(program, Program::LanguageModel | Program::Unknown) {
             if options.use_frames {
                 detector.add_frames();
@@ -132,12 +132,12 @@ impl<'t> Detector<'t> {
     fn add_frames(&mut self) {
         let frames = marks::engine_frames(self.tree.trace());
         for track in self.tree.trace().tracks().ids() {
-            let of_track: Vec<_> = frames.iter().filter(|frame| frame.track == track).copied().collect();
-            if of_track.is_empty() {
+            let track_frames: Vec<_> = frames.iter().filter(|frame| frame.track == track).copied().collect();
+            if track_frames.is_empty() {
                 continue;
             }
-            self.add_step_frames(track, &of_track);
-            for frame in &of_track {
+            self.add_step_frames(track, &track_frames);
+            for frame in &track_frames {
                 let cue = match frame.frame {
                     Frame::Cue(cue) | Frame::Step(Some(cue)) => cue,
                     _ => continue,
@@ -157,10 +157,10 @@ impl<'t> Detector<'t> {
     }
 
     fn add_step_frames(&mut self, track: TrackId, frames: &[EngineFrame]) {
-        let of_kind = |is_kind: fn(Frame) -> bool| -> Vec<(i64, i64)> {
+        let frame_spans = |is_kind: fn(Frame) -> bool| -> Vec<(i64, i64)> {
             frames.iter().filter(|frame| is_kind(frame.frame)).map(|frame| (frame.start, frame.end)).collect()
         };
-        for (start, end, _) in marks::outermost(&of_kind(|frame| matches!(frame, Frame::Step(_)))) {
+        for (start, end, _) in marks::outermost(&frame_spans(|frame| matches!(frame, Frame::Step(_)))) {
             let spans = self.spans.of(track);
             let first = spans.partition_point(|span| span.start < start);
             match spans[first..].iter().take_while(|span| span.start < end).count() {
@@ -170,14 +170,14 @@ impl<'t> Detector<'t> {
                 _ => {}
             }
         }
-        for (start, end, _) in marks::outermost(&of_kind(|frame| frame == Frame::Tail)) {
+        for (start, end, _) in marks::outermost(&frame_spans(|frame| frame == Frame::Tail)) {
             if let Some(before) = self.spans.last_before(track, start) {
                 self.widen(track, before, i64::MAX, end);
             }
         }
         if self.spans.of(track).is_empty() {
             // A loop of generation chooses tokens between its calls of the model.
-            let models = marks::outermost(&of_kind(|frame| frame == Frame::Model));
+            let models = marks::outermost(&frame_spans(|frame| frame == Frame::Model));
             let ends = models.iter().skip(1).map(|&(start, ..)| start).chain([i64::MAX]);
             for (&(start, ..), end) in models.iter().zip(ends.collect::<Vec<_>>()) {
                 self.imply(track, start, end, true);

@@ -52,7 +52,7 @@ struct Weight {
 const LARGEST_PADDING: i64 = 1024;
 
 /// No projection inside a layer has this many outputs unless another reads them.
-const WIDER_THAN_LAYERS: i64 = 50_000;
+const LEAST_VOCABULARY_WIDTH: i64 = 50_000;
 
 /// Width from which the widest projection is taken for a head where nothing can be said against it.
 const LIKELY_VOCABULARY: i64 = 16_384;
@@ -205,18 +205,18 @@ fn surety(
                 && !rows.is_disjoint(&weight.rows)
         })
     });
-    let can_be_head = !is_read && (once_per_pass || is_selective || weight.attention == 0);
+    let may_be_head = !is_read && (once_per_pass || is_selective || weight.attention == 0);
     match (is_share, is_embedded) {
         (true, true) => return 4,
-        (true, false) if can_be_head => return 3,
+        (true, false) if may_be_head => return 3,
         (false, true) => return 2,
         _ => {}
     }
     if outer < NARROWEST_VOCABULARY || is_read {
         return 0;
     }
-    let nothing_against = weight.attention == 0 && outer >= LIKELY_VOCABULARY;
-    u8::from(outer >= WIDER_THAN_LAYERS || is_selective || once_per_pass || nothing_against)
+    let is_unopposed = weight.attention == 0 && outer >= LIKELY_VOCABULARY;
+    u8::from(outer >= LEAST_VOCABULARY_WIDTH || is_selective || once_per_pass || is_unopposed)
 }
 
 #[cfg(test)]

@@ -232,7 +232,7 @@ impl<'s> Side<'s> {
 }
 
 fn csv(rows: &[Row<'_>]) -> io::Result<Vec<u8>> {
-    const OF_SIDE: [&str; 13] = [
+    const SIDE_COLUMNS: [&str; 13] = [
         "trace",
         "block_index",
         "start",
@@ -249,7 +249,7 @@ fn csv(rows: &[Row<'_>]) -> io::Result<Vec<u8>> {
     ];
     let mut header = ["match_id", "phase", "num_steps", "distance"].map(str::to_string).to_vec();
     for letter in LETTERS {
-        header.extend(OF_SIDE.map(|name| format!("Trace{letter}_{name}")));
+        header.extend(SIDE_COLUMNS.map(|name| format!("Trace{letter}_{name}")));
     }
     let mut out = Vec::new();
     writeln!(out, "{}", header.join(","))?;

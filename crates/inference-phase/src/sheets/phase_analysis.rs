@@ -118,8 +118,8 @@ impl<'a> PhaseAnalysis<'a> {
         }
         phases.parts = phases.divide();
         phases.step_statistics =
-            phases.steps.as_ref().map_or_else(Vec::new, |steps| of_steps(analysis, steps));
-        phases.phases = of_phases(&phases);
+            phases.steps.as_ref().map_or_else(Vec::new, |steps| step_statistics(analysis, steps));
+        phases.phases = phase_statistics(&phases);
         phases
     }
 
@@ -281,7 +281,7 @@ fn sum_of_known(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 }
 
 /// Figures of all steps.
-pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics> {
+pub(super) fn step_statistics(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics> {
     let (tree, trace) = (analysis.tree(), analysis.trace());
     let events = trace.events();
     let mut intervals: Vec<Vec<Interval>> = vec![Vec::new(); steps.steps().len()];
@@ -293,14 +293,14 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
     let mut scratch = Vec::new();
     let mut statistics: Vec<StepStatistics> = intervals
         .iter()
-        .map(|of_step| StepStatistics {
-            device_span: of_step
+        .map(|step_intervals| StepStatistics {
+            device_span: step_intervals
                 .iter()
                 .map(|one| (one.start, one.end))
                 .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
-            busy_time: busy_time(of_step.iter().copied(), &mut scratch),
-            device_time: of_step.iter().map(|one| one.length()).sum(),
-            device_events: of_step.len(),
+            busy_time: busy_time(step_intervals.iter().copied(), &mut scratch),
+            device_time: step_intervals.iter().map(|one| one.length()).sum(),
+            device_events: step_intervals.len(),
             graph_launches: 0,
         })
         .collect();
@@ -320,7 +320,7 @@ pub(super) fn of_steps(analysis: &Analysis, steps: &Steps) -> Vec<StepStatistics
 }
 
 /// Figures of the phases that have device events or steps.
-pub(super) fn of_phases(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistics> {
+pub(super) fn phase_statistics(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistics> {
     let events = phases.analysis.trace().events();
     let mut intervals: [Vec<Interval>; 4] = Default::default();
     for event in phases.analysis.device_events() {
@@ -334,33 +334,33 @@ pub(super) fn of_phases(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistics> {
     Phase::ALL
         .into_iter()
         .filter_map(|phase| {
-            let of_phase = &intervals[phase.index()];
+            let phase_intervals = &intervals[phase.index()];
             let steps = phases.steps().map(|steps| {
                 let all = steps.steps().iter().zip(phases.step_statistics());
                 all.filter(|(step, _)| step.phase == phase).collect::<Vec<_>>()
             });
-            if of_phase.is_empty() && steps.as_ref().is_none_or(Vec::is_empty) {
+            if phase_intervals.is_empty() && steps.as_ref().is_none_or(Vec::is_empty) {
                 return None;
             }
-            let device_time: i64 = of_phase.iter().map(|one| one.length()).sum();
-            let of_steps = steps.as_deref().unwrap_or_default();
+            let device_time: i64 = phase_intervals.iter().map(|one| one.length()).sum();
+            let phase_steps = steps.as_deref().unwrap_or_default();
             let (sources, confidence) = match steps {
-                Some(_) => decided_by(of_steps, device_time),
+                Some(_) => decided_by(phase_steps, device_time),
                 None => (Vec::new(), None),
             };
             let sum = |of: fn(&Load) -> Option<i64>| {
-                of_steps.iter().filter_map(|(step, _)| of(&step.load)).reduce(|a, b| a + b)
+                phase_steps.iter().filter_map(|(step, _)| of(&step.load)).reduce(|a, b| a + b)
             };
             Some(PhaseStatistics {
                 phase,
                 steps: steps.as_ref().map(Vec::len),
                 requests: sum(requests),
                 tokens: sum(tokens),
-                device_events: of_phase.len(),
+                device_events: phase_intervals.len(),
                 kernel_time: kernel_times[phase.index()],
-                busy_time: busy_time(of_phase.iter().copied(), &mut scratch),
-                mean_step_time: mean_step_time(of_steps),
-                tokens_per_second: tokens_per_second(phases.analysis, of_steps),
+                busy_time: busy_time(phase_intervals.iter().copied(), &mut scratch),
+                mean_step_time: mean_step_time(phase_steps),
+                tokens_per_second: tokens_per_second(phases.analysis, phase_steps),
                 sources,
                 confidence,
             })
@@ -376,9 +376,9 @@ fn decided_by(steps: &[(&Step, &StepStatistics)], device_time: i64) -> (Vec<Sour
         *times.entry(step.source).or_default() += statistics.device_time;
         weighed += step.confidence * statistics.device_time as f64;
     }
-    let of_steps: i64 = times.values().sum();
-    if of_steps < device_time {
-        *times.entry(Source::Nothing).or_default() += device_time - of_steps;
+    let step_time: i64 = times.values().sum();
+    if step_time < device_time {
+        *times.entry(Source::Nothing).or_default() += device_time - step_time;
     }
     let mut sources: Vec<(Source, i64)> = times.into_iter().collect();
     sources.sort_few_by_key(|&(source, time)| (std::cmp::Reverse(time), source));

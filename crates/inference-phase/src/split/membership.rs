@@ -135,9 +135,9 @@ impl StepsOnTracks {
         // Threads without steps work for those of the one thread of their process that has some.
         let mut owners: HashMap<RowId, Vec<TrackId>> = HashMap::new();
         for step in steps.iter().filter(|step| step.with_process) {
-            let of_process = owners.entry(tracks.get(step.track).pid).or_default();
-            if !of_process.contains(&step.track) {
-                of_process.push(step.track);
+            let process_tracks = owners.entry(tracks.get(step.track).pid).or_default();
+            if !process_tracks.contains(&step.track) {
+                process_tracks.push(step.track);
             }
         }
         for track in tracks

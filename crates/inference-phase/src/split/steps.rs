@@ -130,7 +130,7 @@ pub fn annotated_steps(trace: &Trace) -> Vec<SplitStep> {
             let steps = match detail {
                 Detail::Full => &mut detailed,
                 Detail::Native => &mut native,
-                Detail::OfMode => &mut other,
+                Detail::ByMode => &mut other,
             };
             steps.push(SplitStep { annotation: Some(event), track, start, end, work, with_process: false });
         }
@@ -191,7 +191,7 @@ impl Alike {
             whole: true,
         };
         let iterations: Vec<Iteration> = steps.iter().map(iteration).collect();
-        let measured = Measured::of_all(tree, &iterations);
+        let measured = Measured::from_all_events(tree, &iterations);
         let groups = measured.groups.iter();
         Alike {
             representatives: groups.map(|group| (group.representative, group.iterations.len())).collect(),
@@ -227,7 +227,7 @@ enum Detail {
     /// Requests and tokens.
     Native,
     /// As much as its mode has: an engine that says more of other steps says no more of an idle one.
-    OfMode,
+    ByMode,
 }
 
 fn detail(kind: AnnotationKind) -> Detail {
@@ -235,7 +235,7 @@ fn detail(kind: AnnotationKind) -> Detail {
         AnnotationKind::VllmDetailed | AnnotationKind::SglangDetailed | AnnotationKind::AtomDetailed => {
             Detail::Full
         }
-        AnnotationKind::SglangOther => Detail::OfMode,
+        AnnotationKind::SglangOther => Detail::ByMode,
         AnnotationKind::VllmNative
         | AnnotationKind::VllmSquared
         | AnnotationKind::VllmNewCached

@@ -52,7 +52,7 @@ pub enum RegionRule {
     /// Six steps in a row at full concurrency begin a region, six in a row below it end one. It reaches from the
     /// first to the last of its steps at full concurrency.
     #[default]
-    InARow,
+    Consecutive,
     /// Steps at full concurrency need not follow each other to begin a region, stray steps are counted over the whole region
     /// and the sixth ends it, and the last step is in none.
     Counted,
@@ -70,7 +70,7 @@ pub fn steady_regions(requests: &[i64], window: usize, rule: RegionRule) -> Vec<
     let tolerance = (share * most as f64).max(1.0);
     let is_full: Vec<bool> = requests.iter().map(|&count| (most - count) as f64 <= tolerance).collect();
     let regions = match rule {
-        RegionRule::InARow => in_a_row(&is_full),
+        RegionRule::Consecutive => consecutive(&is_full),
         RegionRule::Counted => counted(&is_full),
     };
     if regions.is_empty() { vec![middle(requests.len(), window)] } else { regions }
@@ -104,7 +104,7 @@ fn counted(is_full: &[bool]) -> Vec<Range<usize>> {
     regions
 }
 
-fn in_a_row(is_full: &[bool]) -> Vec<Range<usize>> {
+fn consecutive(is_full: &[bool]) -> Vec<Range<usize>> {
     let mut regions = Vec::new();
     let mut open: Option<Range<usize>> = None;
     // Steps in a row that are not as those before them.
@@ -298,12 +298,12 @@ mod regions_tests {
             (&[(20, 0)], 1, 8, &[0..19], &[0..20]),
             (&[], 1, 8, &[], &[]),
         ];
-        for &(runs, times, window, reference, in_a_row) in cases {
+        for &(runs, times, window, reference, consecutive) in cases {
             let once: Vec<i64> = runs.iter().flat_map(|&(count, requests)| vec![requests; count]).collect();
             let requests = once.repeat(times);
             let found = |rule| steady_regions(&requests, window, rule);
             assert_eq!(found(RegionRule::Counted), reference, "{runs:?}");
-            assert_eq!(found(RegionRule::InARow), in_a_row, "{runs:?}");
+            assert_eq!(found(RegionRule::Consecutive), consecutive, "{runs:?}");
         }
     }
 
@@ -311,8 +311,8 @@ mod regions_tests {
     #[allow(clippy::single_range_in_vec_init)]
     fn fewer_steps_than_the_window_are_measured_less_strictly() {
         let requests = [[100; 3], [85; 3]].concat().repeat(3);
-        assert_eq!(steady_regions(&requests, 18, RegionRule::InARow), [4..14]);
-        assert_eq!(steady_regions(&requests, 19, RegionRule::InARow), [0..18]);
+        assert_eq!(steady_regions(&requests, 18, RegionRule::Consecutive), [4..14]);
+        assert_eq!(steady_regions(&requests, 19, RegionRule::Consecutive), [0..18]);
     }
 }
 

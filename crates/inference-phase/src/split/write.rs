@@ -61,16 +61,16 @@ pub fn write_outputs(
         files.push(GzipFile::create(&path).map_err(|source| failed(&path, source))?);
         paths.push(path);
     }
-    let mut of_step =
+    let mut outputs_by_step =
         vec![Vec::new(); outputs.iter().flat_map(|output| &output.steps).max().map_or(0, |step| step + 1)];
     for (output, number) in outputs.iter().zip(0..) {
-        output.steps.iter().for_each(|&step| of_step[step].push(number));
+        output.steps.iter().for_each(|&step| outputs_by_step[step].push(number));
     }
     let (entries, (parts, finished)) = thread::scope(|scope| {
         let mut copier = Copier {
             tree,
             membership,
-            of_step,
+            outputs_by_step,
             everywhere: (0..files.len()).collect(),
             parts: Parts {
                 most_waiting: (WAITING / files.len().max(1)).clamp(16 << 10, 1 << 20),
@@ -105,7 +105,7 @@ struct Copier<'s, 'scope> {
     tree: &'s TraceTree,
     membership: &'s Membership,
     /// Files by step.
-    of_step: Vec<Vec<usize>>,
+    outputs_by_step: Vec<Vec<usize>>,
     /// All files.
     everywhere: Vec<usize>,
     parts: Parts<'scope>,
@@ -138,7 +138,7 @@ impl EntryVisitor for Copier<'_, '_> {
         let numbers = if is_timeless {
             &self.everywhere[..]
         } else {
-            match self.step_of(&entry).and_then(|step| self.of_step.get(step)) {
+            match self.step_of(&entry).and_then(|step| self.outputs_by_step.get(step)) {
                 Some(numbers) => numbers,
                 None => return ControlFlow::Continue(()),
             }

@@ -40,7 +40,7 @@ pub(crate) fn align(symbols: &[u32], first: (usize, usize), second: (usize, usiz
             let (a, b) = (a.checked_sub(skip.0 + 1), b.checked_sub(skip.1 + 1));
             a.zip(b).is_some_and(|(a, b)| a >= first.0 && b >= second.0 && symbols[a] == symbols[b])
         };
-        let skips = (1..=SKIP).flat_map(|all| (0..=all).map(move |of_a| (of_a, all - of_a)));
+        let skips = (1..=SKIP).flat_map(|all| (0..=all).map(move |skip_a| (skip_a, all - skip_a)));
         match skips.into_iter().find(equal_after) {
             Some(skip) => {
                 (a, b) = (a - skip.0, b - skip.1);
@@ -125,7 +125,7 @@ pub(crate) fn blocks(items: &[Item], symbols: &[u32], repeat: &Repeat, anchor_en
         let whole = (index > 0 && next.is_some()) || 5 * (end - start) >= 4 * repeat.length;
         blocks.push(Block { start, end: end.max(start + 1).min(symbols.len()), whole });
     }
-    if let Some(rest) = rest_of_one_more(items, symbols, repeat, &blocks) {
+    if let Some(rest) = clipped_iteration(items, symbols, repeat, &blocks) {
         blocks.push(rest);
     }
     blocks
@@ -138,7 +138,7 @@ fn is_foreign(repeat: &Repeat, usual_end: usize, next: usize) -> bool {
 }
 
 /// The clipped iteration after the last one.
-fn rest_of_one_more(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[Block]) -> Option<Block> {
+fn clipped_iteration(items: &[Item], symbols: &[u32], repeat: &Repeat, blocks: &[Block]) -> Option<Block> {
     let last = blocks.last()?;
     let model = blocks.iter().rev().nth(1).filter(|block| block.whole)?;
     let start = last.end;

@@ -127,13 +127,13 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
     let events = trace.events();
     let has_launches = !tree.linked_device_events().is_empty();
     let mut symbols = Symbols::default();
-    let mut of_track: Vec<Vec<Item>> = Vec::with_capacity(trace.tracks().len());
+    let mut by_track: Vec<Vec<Item>> = Vec::with_capacity(trace.tracks().len());
     for calls in outermost_calls(tree, names) {
         let items = calls.into_iter().map(|event| item(tree, names, &mut symbols, event, has_launches));
-        of_track.push(items.collect());
+        by_track.push(items.collect());
     }
     let mut by_process: Vec<(RowId, Vec<TrackId>)> = Vec::new();
-    for track in trace.tracks().ids().filter(|track| !of_track[track.index()].is_empty()) {
+    for track in trace.tracks().ids().filter(|track| !by_track[track.index()].is_empty()) {
         let pid = trace.tracks().get(track).pid;
         match by_process.iter_mut().find(|(known, _)| *known == pid) {
             Some((_, tracks)) => tracks.push(track),
@@ -150,11 +150,11 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
         .into_iter()
         .filter_map(|(pid, tracks)| {
             let begin = begins.get(&pid).copied().unwrap_or(0);
-            process(pid, begin, &tracks, &mut of_track, &captures, events)
+            process(pid, begin, &tracks, &mut by_track, &captures, events)
         })
         .collect();
-    let nothing_on_the_host = found.iter().all(|process| process.items.len() < 3);
-    if nothing_on_the_host && !has_launches {
+    let is_host_empty = found.iter().all(|process| process.items.len() < 3);
+    if is_host_empty && !has_launches {
         found.extend(devices(tree, names, &mut symbols));
     }
     found.sort_few_by_key(|process| std::cmp::Reverse(process.work.total()));
@@ -164,8 +164,8 @@ pub(crate) fn processes(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Process>
 /// Operators that lie in no other, and calls that launch or wait outside of all operators, by start on each thread.
 fn outermost_calls(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Vec<EventId>> {
     let events = tree.trace().events();
-    let mut of_track: Vec<Vec<EventId>> = vec![Vec::new(); tree.trace().tracks().len()];
-    let mut add = |event: EventId| of_track[events.track(event).index()].push(event);
+    let mut by_track: Vec<Vec<EventId>> = vec![Vec::new(); tree.trace().tracks().len()];
+    let mut add = |event: EventId| by_track[events.track(event).index()].push(event);
     // Ranges that an old recorder wrote as operators are looked into.
     let mut pending: Vec<EventId> = Vec::new();
     for &root in tree.operator_roots() {
@@ -188,12 +188,12 @@ fn outermost_calls(tree: &TraceTree, names: &mut Names<'_>) -> Vec<Vec<EventId>>
             add(event);
         }
     }
-    for calls in &mut of_track {
+    for calls in &mut by_track {
         // Two runs, each nearly in order, which only a stable sort merges.
         calls.sort_by_key(|&event| (events.start(event), event));
         calls.dedup();
     }
-    of_track
+    by_track
 }
 
 /// Adds the nearest operators below a range; whether there are any.
@@ -295,11 +295,11 @@ fn process(
     pid: RowId,
     begin: i64,
     tracks: &[TrackId],
-    of_track: &mut [Vec<Item>],
+    by_track: &mut [Vec<Item>],
     captures: &[CaptureSpan],
     events: &EventTable,
 ) -> Option<Process> {
-    let items_of = |track: &TrackId| &of_track[track.index()];
+    let items_of = |track: &TrackId| &by_track[track.index()];
     // Autograd has threads of its own where there is a device.
     let is_autograd = |track: &&TrackId| {
         let items = items_of(track);
@@ -321,7 +321,7 @@ fn process(
         .flat_map(|track| items_of(track).iter().filter(|item| item.backward).copied())
         .collect();
     backward.sort_by_key(|item| (item.start, item.event));
-    let items = std::mem::take(&mut of_track[main.index()]);
+    let items = std::mem::take(&mut by_track[main.index()]);
     let operators = items.iter().filter(|item| events.category(item.event) == Category::CPU_OP).count();
     Some(Process {
         pid,
@@ -340,7 +340,7 @@ fn process(
 fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Vec<Process> {
     let trace = tree.trace();
     let events = trace.events();
-    let mut of_stream: Vec<Vec<Item>> = vec![Vec::new(); trace.tracks().len()];
+    let mut by_stream: Vec<Vec<Item>> = vec![Vec::new(); trace.tracks().len()];
     for event in events.ids().filter(|&event| events.category(event).is_device()) {
         let facts = names.get(events.name(event));
         let item = Item {
@@ -359,27 +359,27 @@ fn devices(tree: &TraceTree, names: &mut Names<'_>, symbols: &mut Symbols) -> Ve
             chooses: facts.chooses,
             sequence: None,
         };
-        of_stream[events.track(event).index()].push(item);
+        by_stream[events.track(event).index()].push(item);
     }
-    let mut of_device: Vec<(RowId, Vec<TrackId>)> = Vec::new();
-    for track in trace.tracks().ids().filter(|track| !of_stream[track.index()].is_empty()) {
+    let mut device_streams: Vec<(RowId, Vec<TrackId>)> = Vec::new();
+    for track in trace.tracks().ids().filter(|track| !by_stream[track.index()].is_empty()) {
         let pid = trace.tracks().get(track).pid;
-        match of_device.iter_mut().find(|(known, _)| *known == pid) {
+        match device_streams.iter_mut().find(|(known, _)| *known == pid) {
             Some((_, streams)) => streams.push(track),
-            None => of_device.push((pid, vec![track])),
+            None => device_streams.push((pid, vec![track])),
         }
     }
     let mut devices = Vec::new();
-    for (pid, streams) in of_device {
-        let items_of = |stream: &TrackId| of_stream[stream.index()].iter();
+    for (pid, streams) in device_streams {
+        let items_of = |stream: &TrackId| by_stream[stream.index()].iter();
         let work = streams.iter().flat_map(items_of).map(|item| (item.start, item.work)).collect();
         let busy = |stream: &&TrackId| items_of(stream).map(|item| item.work).sum::<i64>();
         let Some(&busiest) = streams.iter().max_by_key(busy) else { continue };
-        let mut items = std::mem::take(&mut of_stream[busiest.index()]);
+        let mut items = std::mem::take(&mut by_stream[busiest.index()]);
         // A stream of one kernel tells no cycle; with the others it may.
         let is_one = |pair: &[Item]| pair[0].symbol == pair[1].symbol;
         if items.windows(2).all(is_one) {
-            items.extend(streams.iter().flat_map(|stream| std::mem::take(&mut of_stream[stream.index()])));
+            items.extend(streams.iter().flat_map(|stream| std::mem::take(&mut by_stream[stream.index()])));
         }
         items.sort_by_key(|item| (item.start, item.event));
         let begin = items.first().map_or(0, |item| item.start);

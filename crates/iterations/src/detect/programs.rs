@@ -67,14 +67,14 @@ impl MainRuns {
     fn new(all: &[Stretch], time: impl Fn(&Stretch) -> i64) -> Option<MainRuns> {
         let mut by_name: HashMap<StringId, i64> = HashMap::new();
         for run in all {
-            let of_name = by_name.entry(run.name).or_default();
-            *of_name = of_name.saturating_add(time(run));
+            let name_time = by_name.entry(run.name).or_default();
+            *name_time = name_time.saturating_add(time(run));
         }
         let total = sum(by_name.values().copied());
-        let of_name = |run: &Stretch| by_name.get(&run.name).copied().unwrap_or(0);
-        let is_main = |run: &&Stretch| of_name(run) as f64 >= LEAST_SHARE * total as f64;
+        let name_time = |run: &Stretch| by_name.get(&run.name).copied().unwrap_or(0);
+        let is_main = |run: &&Stretch| name_time(run) as f64 >= LEAST_SHARE * total as f64;
         let runs: Vec<Stretch> = all.iter().filter(is_main).copied().collect();
-        let most = runs.iter().max_by_key(|run| (of_name(run), std::cmp::Reverse(run.start)))?.name;
+        let most = runs.iter().max_by_key(|run| (name_time(run), std::cmp::Reverse(run.start)))?.name;
         let share = sum(runs.iter().map(time)) as f64 / total.max(1) as f64;
         Some(MainRuns { runs, most, share })
     }
@@ -203,23 +203,23 @@ fn on_devices(tree: &TraceTree, runs: &DeviceRuns, marks: &[&MarkGroup]) -> Foun
 /// The steps that the program annotated, as the runs that it called in each: by its calls where they are as many as the
 /// runs, else as many runs for each step. The host is far ahead of the device, so times of one say nothing of the other.
 fn annotated(tree: &TraceTree, main: &MainRuns, marks: &[&MarkGroup]) -> Option<Level> {
-    let of_threads = marks.iter().flat_map(|group| group.by_track().map(move |marks| (group, marks)));
-    let (group, marks) = of_threads.max_by_key(|(_, marks)| marks.len())?;
+    let thread_marks = marks.iter().flat_map(|group| group.by_track().map(move |marks| (group, marks)));
+    let (group, marks) = thread_marks.max_by_key(|(_, marks)| marks.len())?;
     let runs = &main.runs;
     let mut programs = PerString::new(tree.trace().strings(), program_name);
     let names: Vec<String> = runs.iter().map(|run| programs.get(run.name).clone()).collect();
     let known: HashSet<&String> = names.iter().collect();
-    let is_of_mark = |call: &&Call| Some(call.track) == marks.first().map(|mark| mark.track);
+    let is_on_mark_thread = |call: &&Call| Some(call.track) == marks.first().map(|mark| mark.track);
     let calls = calls(tree, called_program);
     let calls: Vec<&Call> =
-        calls.iter().filter(is_of_mark).filter(|call| known.contains(&call.program)).collect();
+        calls.iter().filter(is_on_mark_thread).filter(|call| known.contains(&call.program)).collect();
     let mark_at = |time: i64| {
         let after = marks.partition_point(|mark| mark.start <= time);
         after.checked_sub(1).filter(|&at| time < marks[at].end)
     };
-    let is_one_by_one =
+    let has_matching_calls =
         calls.len() == runs.len() && calls.iter().zip(&names).all(|(call, name)| call.program == *name);
-    let (of_mark, certainty): (Vec<Option<usize>>, f64) = match is_one_by_one {
+    let (mark_indices, certainty): (Vec<Option<usize>>, f64) = match has_matching_calls {
         true => (calls.iter().map(|call| mark_at(call.start)).collect(), 1.0),
         false if runs.len().is_multiple_of(marks.len()) => {
             let each = runs.len() / marks.len();
@@ -228,7 +228,7 @@ fn annotated(tree: &TraceTree, main: &MainRuns, marks: &[&MarkGroup]) -> Option<
         false => return None,
     };
     let called: Vec<(usize, &Stretch)> =
-        of_mark.into_iter().zip(runs).filter_map(|(of, run)| Some((of?, run))).collect();
+        mark_indices.into_iter().zip(runs).filter_map(|(of, run)| Some((of?, run))).collect();
     let step = |own: &[(usize, &Stretch)]| {
         let [(mark, first), ..] = own else { return None };
         let (number, start) = (marks.get(*mark)?.number, first.start);
@@ -309,8 +309,8 @@ fn by_calls(tree: &TraceTree) -> Option<Found> {
         .map(|program| calls(tree, program))
         .find(|calls| !calls.is_empty())?;
     let own = |call: &Call| sum(tree.device_events(call.event).iter().map(|&event| events.duration(event)));
-    let of_threads = all.chunk_by(|a, b| a.track == b.track);
-    let calls = of_threads.max_by_key(|calls| (sum(calls.iter().map(own)), calls.len()))?;
+    let thread_calls = all.chunk_by(|a, b| a.track == b.track);
+    let calls = thread_calls.max_by_key(|calls| (sum(calls.iter().map(own)), calls.len()))?;
     // Without device work, the calls' own time is all there is to go by.
     let took = |call: &Stretch| match work.total() {
         0 => call.end.saturating_sub(call.start),
@@ -361,10 +361,10 @@ fn named_ranges(tree: &TraceTree, calls: &[Call], main: &MainRuns) -> Option<Lev
     for call in &main_calls {
         for above in tree.ancestors(call.event) {
             let (key, _) = without_numbers(trace.name(above));
-            let (held, of_name) = ranges.entry(key).or_default();
+            let (held, range_events) = ranges.entry(key).or_default();
             *held += 1;
-            if of_name.last() != Some(&above) {
-                of_name.push(above);
+            if range_events.last() != Some(&above) {
+                range_events.push(above);
             }
         }
     }

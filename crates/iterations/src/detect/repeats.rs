@@ -232,14 +232,14 @@ fn anchors(run_at: &[u32], length: usize, least: usize) -> Vec<Vec<usize>> {
             run => *run = Some(Run { count: 1, first: at, last: at, squares: 0.0 }),
         }
     }
-    let mut of_count: HashMap<u32, Vec<(f64, u32)>> = HashMap::new();
+    let mut by_count: HashMap<u32, Vec<(f64, u32)>> = HashMap::new();
     for (number, run) in runs.iter().enumerate() {
         if let Some(run) = run.as_ref().filter(|run| run.count as usize >= least) {
-            of_count.entry(run.count).or_default().push((run.evenness(length), number as u32));
+            by_count.entry(run.count).or_default().push((run.evenness(length), number as u32));
         }
     }
     // The runs of each number of occurrences that are spread most evenly over most of the sequence.
-    let mut counts: Vec<(u32, Vec<(f64, u32)>)> = of_count.into_iter().collect();
+    let mut counts: Vec<(u32, Vec<(f64, u32)>)> = by_count.into_iter().collect();
     for (_, runs) in &mut counts {
         runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     }
@@ -332,10 +332,10 @@ fn likeness(
     counter: &mut Counter,
 ) -> f64 {
     let sampled = anchors.windows(2).step_by(step_of_sample(anchors)).zip(sample);
-    let of_all = |(block, &common): (&[usize], &usize)| {
+    let block_likeness = |(block, &common): (&[usize], &usize)| {
         common as f64 / (block[1] - block[0] + length - common).max(1) as f64
     };
-    let mut likeness: Vec<f64> = sampled.map(of_all).collect();
+    let mut likeness: Vec<f64> = sampled.map(block_likeness).collect();
     if let [start, last] = *anchors {
         // One block is like itself; of two, the second decides.
         let end = (last + (last - start)).min(symbols.len());
@@ -384,10 +384,10 @@ fn typical_block(
         counts.into_iter().map(|(symbol, count)| u64::from(symbol) << 32 | u64::from(count)).collect();
     counts.sort_unstable();
     let mut typical = Vec::new();
-    for of_blocks in counts.chunk_by(|a, b| a >> 32 == b >> 32) {
+    for symbol_counts in counts.chunk_by(|a, b| a >> 32 == b >> 32) {
         // The lower median over all blocks; those that are not in the list have none.
-        let lacking = number - of_blocks.len();
-        if let Some(median) = ((number - 1) / 2).checked_sub(lacking).and_then(|at| of_blocks.get(at)) {
+        let lacking = number - symbol_counts.len();
+        if let Some(median) = ((number - 1) / 2).checked_sub(lacking).and_then(|at| symbol_counts.get(at)) {
             typical.push(((median >> 32) as u32, *median as u32));
         }
     }

@@ -45,7 +45,7 @@ const SLACK: f64 = 0.05;
 const GROUPED: f64 = 0.005;
 
 /// How much less sure iterations are of a program that changes.
-const OF_CHANGING: f64 = 0.8;
+const CHANGING_CERTAINTY: f64 = 0.8;
 
 /// What repeats in the calls of a process's main thread. `in_one_module` says whether two calls lie in one call of a
 /// module.
@@ -101,7 +101,7 @@ pub(crate) fn find(
     let changes = !others.is_empty();
     if changes {
         let covered = *covered + others.iter().map(|(_, covered)| covered).sum::<f64>();
-        confidence = OF_CHANGING * certainty(repeat, covered);
+        confidence = CHANGING_CERTAINTY * certainty(repeat, covered);
         outer_blocks.extend(others.into_iter().flat_map(|(blocks, _)| blocks));
         outer_blocks.sort_unstable_by_key(|block| block.start);
     }
@@ -155,9 +155,9 @@ fn other_passes(items: &[Item], symbols: &[u32], steps: &[Block]) -> Vec<(Vec<Bl
     const EXPLAINED: f64 = 0.9;
     const MOST_APART: i64 = 8;
     let work = |blocks: &[Block]| {
-        let of_block =
+        let block_work =
             |block: &Block| items[block.start..block.end].iter().map(|item| item.work).sum::<i64>();
-        median(blocks.iter().filter(|block| block.whole).map(of_block))
+        median(blocks.iter().filter(|block| block.whole).map(block_work))
     };
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Vec::new() };
     let all_calls = symbols.len() as f64;
@@ -176,9 +176,9 @@ fn other_passes(items: &[Item], symbols: &[u32], steps: &[Block]) -> Vec<(Vec<Bl
             return None;
         }
         passes.iter_mut().for_each(|block| (block.start, block.end) = (from + block.start, from + block.end));
-        let (own, of_steps) = (work(&passes), work(steps));
+        let (own, step_work) = (work(&passes), work(steps));
         let is_alike =
-            own <= of_steps.saturating_mul(MOST_APART) && of_steps <= own.saturating_mul(MOST_APART);
+            own <= step_work.saturating_mul(MOST_APART) && step_work <= own.saturating_mul(MOST_APART);
         let own_work: i64 = items.iter().map(|item| item.work).sum();
         let share = (items.len() as f64 / all_calls + own_work as f64 / all_work) / 2.0;
         is_alike.then_some((passes, explained * share))

@@ -443,7 +443,7 @@ fn steps(
     }
     let is_whole = begins_alike
         || typical_lead.is_none_or(|typical| 5 * (first_pass - first) >= 4 * typical)
-            && functions_are_whole(passes, ends);
+            && has_whole_functions(passes, ends);
     // The host waits for its next batch before the first call of a step; a short pause is the program's own.
     let waits = |delay: i64| delay > length / 10;
     let first_call = items.get(first).map_or(passes[0].start, |item| item.start.min(passes[0].start));
@@ -473,7 +473,7 @@ fn steps(
 }
 
 /// Whether the backward pass of the first step has about as many functions as those of others.
-fn functions_are_whole(passes: &[Pass], ends: &[(usize, i64)]) -> bool {
+fn has_whole_functions(passes: &[Pass], ends: &[(usize, i64)]) -> bool {
     let others = passes.iter().skip(ends.first().map_or(1, |(last, _)| last + 1));
     upper_median(others.map(|pass| pass.functions))
         .is_none_or(|typical| 5 * passes[0].functions >= 4 * typical)

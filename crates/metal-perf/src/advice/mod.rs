@@ -112,9 +112,9 @@ pub fn advice_of(report: &MetalReport, op: &Op) -> Vec<Advice> {
     let Some(row) = row_of(report, op) else { return Vec::new() };
     let mut advice = Vec::new();
     match op.bound {
-        Some(Bound::Dram) => of_dram_bound(report, op, &mut advice),
+        Some(Bound::Dram) => advise_dram_bound(report, op, &mut advice),
         Some(Bound::Both) => {
-            of_dram_bound(report, op, &mut advice);
+            advise_dram_bound(report, op, &mut advice);
             if !report.options.conventions.keeps_grid_if_both_bound {
                 advice.extend(larger_grid(op));
             }
@@ -123,13 +123,13 @@ pub fn advice_of(report: &MetalReport, op: &Op) -> Vec<Advice> {
             advice.extend(larger_grid(op));
             advice.extend(fidelity(report, op, |verdict| verdict == Verdict::TooHigh));
         }
-        Some(Bound::Slow) => of_slow(report, op, row, &mut advice),
+        Some(Bound::Slow) => advise_slow(report, op, row, &mut advice),
         Some(Bound::Host) | None => {}
     }
     advice
 }
 
-fn of_dram_bound(report: &MetalReport, op: &Op, advice: &mut Vec<Advice>) {
+fn advise_dram_bound(report: &MetalReport, op: &Op, advice: &mut Vec<Advice>) {
     if !op.dram_sharded && op.sparse.is_none() {
         advice.push(Advice::DramShardedProgramConfig);
     }
@@ -145,7 +145,7 @@ fn larger_grid(op: &Op) -> Option<Advice> {
     Some(Advice::LargerGrid { cores, available: op.available_cores })
 }
 
-fn of_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>) {
+fn advise_slow(report: &MetalReport, op: &Op, row: &OpRow, advice: &mut Vec<Advice>) {
     let with_config_only = report.options.conventions.fidelity_with_config_only;
     let memory = report.table.inputs(row).first().map_or("", |input| report.table.text(input.memory));
     if !memory.is_empty() && !memory.contains("L1") {

@@ -54,7 +54,7 @@ pub(super) fn sparse(call: &Call<'_>) -> Modelled {
         sizes: format!("active={active}/{dense} x {m} x {k} x {n}"),
         analysed: Analysed::Full,
         flops: batches.active.map(|active| product(&[m, k, n, active, 2])),
-        bytes: batches.active.and_then(|active| Some(active as f64 * bytes_of_one(call, m, k, n)?)),
+        bytes: batches.active.and_then(|active| Some(active as f64 * product_bytes(call, m, k, n)?)),
         dram_sharded: is_dram_sharded(call),
         sparse: Some(batches),
     }
@@ -66,15 +66,15 @@ fn batches(call: &Call<'_>, a: Shape, b: Shape) -> SparseBatches {
     let flag = |key, default| {
         value(call.attributes, key).map_or(default, |text| text.trim().eq_ignore_ascii_case("true"))
     };
-    let (of_a, of_b) = (a.batches(), b.batches());
+    let (batches_a, batches_b) = (a.batches(), b.batches());
     let (groups, dense) = match (flag("is_input_a_sparse", false), flag("is_input_b_sparse", true)) {
-        (true, true) => (1, of_b),
+        (true, true) => (1, batches_b),
         (true, false) => {
-            let groups = (of_a / of_b.max(1)).max(1);
-            (groups, groups.saturating_mul(of_b))
+            let groups = (batches_a / batches_b.max(1)).max(1);
+            (groups, groups.saturating_mul(batches_b))
         }
-        (false, true) => (of_a, of_a.saturating_mul(of_b)),
-        (false, false) => (of_a, of_a.max(of_b)),
+        (false, true) => (batches_a, batches_a.saturating_mul(batches_b)),
+        (false, false) => (batches_a, batches_a.max(batches_b)),
     };
     let counted = value(call.attributes, "nnz").and_then(|text| text.trim().parse::<u64>().ok());
     let active =
@@ -83,7 +83,7 @@ fn batches(call: &Call<'_>, a: Shape, b: Shape) -> SparseBatches {
 }
 
 /// Bytes of one product of two matrices that go through DRAM.
-fn bytes_of_one(call: &Call<'_>, m: u64, k: u64, n: u64) -> Option<f64> {
+fn product_bytes(call: &Call<'_>, m: u64, k: u64, n: u64) -> Option<f64> {
     let matrices = [product(&[m, k]), product(&[k, n]), product(&[m, n])];
     let tensors = call.inputs.iter().take(2).chain(call.outputs.first());
     tensors

@@ -29,7 +29,7 @@ impl EntryVisitor for HighestIds<'_> {
                     self.add(kind, &member);
                 } else if member.key == b"args" {
                     for argument in members(member.text).unwrap_or_default() {
-                        if let Some(kind) = IdKind::of_argument(argument.key) {
+                        if let Some(kind) = IdKind::from_argument(argument.key) {
                             self.add(kind, &argument);
                         }
                     }
@@ -289,7 +289,7 @@ impl Copier<'_> {
         let Some(found) = members(own.text) else { return arguments.add(b"args_raw", own.text) };
         for member in &found {
             let Member { key, text, .. } = *member;
-            match IdKind::of_argument(key).and_then(|kind| Some((kind, Id::of(member)?))) {
+            match IdKind::from_argument(key).and_then(|kind| Some((kind, Id::of(member)?))) {
                 // A node outside of any graph.
                 Some((_, Id::Number(0))) if key.starts_with(b"graph") => arguments.add(key, text),
                 Some((kind, id)) => {

@@ -27,7 +27,7 @@ impl IdKind {
     }
 
     /// What an argument holds, if it is an id within its recording. Those that all ranks share, such as `Seq`, stay.
-    pub(crate) fn of_argument(key: &[u8]) -> Option<IdKind> {
+    pub(crate) fn from_argument(key: &[u8]) -> Option<IdKind> {
         match key {
             b"correlation"
             | b"External id"

@@ -154,7 +154,7 @@ pub fn fuse(
     let Clocks { corrections, diagnostics } = job.clocks(options.clock)?;
     let stretches = stretches(&chosen, options.steps.as_ref())?;
     let choice = |index: usize, path: &Path| {
-        let moments = stretches.as_ref().map(|of_recordings| Moments::new(of_recordings[index].clone()));
+        let moments = stretches.as_ref().map(|stretches| Moments::new(stretches[index].clone()));
         let mut choice = Choice::new(options.events, options.python_frames, &options.communication, moments);
         if choice.looks_ahead() {
             visit_entries(path, reading, &mut choice)?;
@@ -274,7 +274,7 @@ fn stretches(
 ) -> Result<Option<Vec<Vec<Range<i64>>>>, Error> {
     let Some(wanted) = steps else { return Ok(None) };
     let mut there: Option<(i64, i64)> = None;
-    let mut of_recordings = Vec::with_capacity(chosen.len());
+    let mut stretch_lists = Vec::with_capacity(chosen.len());
     for (_, recording) in chosen {
         let mut stretches = Vec::new();
         for row in recording.folder.rows::<StepRow>(Wanted::All)? {
@@ -285,11 +285,11 @@ fn stretches(
                 stretches.push(row.start_ns..row.end_ns);
             }
         }
-        of_recordings.push(stretches);
+        stretch_lists.push(stretches);
     }
-    match of_recordings.iter().all(Vec::is_empty) {
+    match stretch_lists.iter().all(Vec::is_empty) {
         true => Err(Error::NoSuchStep { wanted: wanted.clone(), there }),
-        false => Ok(Some(of_recordings)),
+        false => Ok(Some(stretch_lists)),
     }
 }
 

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use sheets::{Cell, Chart, ChartShape, Column, ColumnKind, Excerpt, Field, Role, Sheet, TableColumn, Unit};
 
 use crate::analysis::JobAnalysis;
-use crate::collectives::{Kernel, Member, OfRank, Sent, Straggler, Synchronising, Uneven, us};
+use crate::collectives::{Kernel, Member, RankColumn, Sent, Straggler, Synchronising, Uneven, us};
 use crate::conventions::{MetadataRule, Rounding};
 use crate::job::Group;
 use crate::members::Members;
@@ -79,10 +79,10 @@ fn mib(bytes: Option<i64>) -> Option<f64> {
 }
 
 /// A cell of a kernel, which stands for all of its collective.
-type OfKernel = for<'a> fn(Job<'a>, &'a Kernel) -> Cell<'a>;
+type KernelCell = for<'a> fn(Job<'a>, &'a Kernel) -> Cell<'a>;
 
 /// The group, kind and sizes of a row's kernel.
-const OF_KERNEL: [(Column, OfKernel); 12] = [
+const KERNEL_COLUMNS: [(Column, KernelCell); 12] = [
     (GROUP, |job, kernel| name_of(job, group_of(job, kernel)).into()),
     (RANKS, |job, kernel| group_of(job, kernel).ranks_text.as_deref().into()),
     (SIZE, |job, kernel| group_of(job, kernel).size.into()),
@@ -97,9 +97,9 @@ const OF_KERNEL: [(Column, OfKernel); 12] = [
     (OUT_SPLIT, |_, kernel| kernel.row.out_split.as_deref().into()),
 ];
 
-/// What fills a column of [`OF_KERNEL`], whatever is said of it.
-fn of_kernel(column: &Column) -> OfKernel {
-    let known = OF_KERNEL.into_iter().find(|(known, _)| known.name == column.name);
+/// What fills a column of [`KERNEL_COLUMNS`], whatever is said of it.
+fn kernel_cell(column: &Column) -> KernelCell {
+    let known = KERNEL_COLUMNS.into_iter().find(|(known, _)| known.name == column.name);
     known.map_or(|_, _| Cell::Missing, |(_, cell)| cell)
 }
 
@@ -109,7 +109,7 @@ fn described<'a, R>(
     kernel: impl Fn(Job<'a>, &R) -> Option<&'a Kernel> + Copy + Send + Sync + 'static,
 ) -> Vec<Field<Job<'a>, R>> {
     let field = |column: &Column| {
-        let cell = of_kernel(column);
+        let cell = kernel_cell(column);
         column.field_in(move |job: &Job<'a>, row: &R| {
             kernel(job, row).map_or(Cell::Missing, |of| cell(job, of))
         })
@@ -123,10 +123,10 @@ fn group_of<'a>(job: Job<'a>, kernel: &Kernel) -> &'a Group {
 
 /// What a group is called, also where it has no name.
 fn name_of<'a>(job: Job<'a>, group: &'a Group) -> &'a str {
-    let nobody_has_one = || job.collectives.kernels.iter().all(|kernel| group_of(job, kernel).name.is_none());
+    let lacks_names = || job.collectives.kernels.iter().all(|kernel| group_of(job, kernel).name.is_none());
     match group.name.as_deref() {
         Some(name) => name,
-        None if nobody_has_one() => "all",
+        None if lacks_names() => "all",
         None => "Unknown_Group",
     }
 }
@@ -324,8 +324,9 @@ fn summary_of_kernels<'a>() -> Sheet<'a, JobAnalysis> {
 fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a Synchronising;
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![ID.field(|row: &R<'_>| (&row.id).into())];
-    let of_a_rank = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE].map(|column| column.per("rank"));
-    let columns: Vec<Column> = [GROUP, RANKS, NAME, SIZE, DTYPE].into_iter().chain(of_a_rank).collect();
+    let per_rank_columns = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE].map(|column| column.per("rank"));
+    let columns: Vec<Column> =
+        [GROUP, RANKS, NAME, SIZE, DTYPE].into_iter().chain(per_rank_columns).collect();
     fields.extend(described(&columns, |job, row: &R<'a>| first_kernel(job, &row.members)));
     fields.extend([
         FULL_SIZE.field(|row: &R<'_>| mib(row.bytes).into()),
@@ -351,10 +352,10 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
             ).with_role(Role::Provenance)
             .per("rank"),
             |job: &Job<'a>| {
-                let name = |(rank, of): (u32, OfRank)| match of {
-                    OfRank::Start => format!("rank_{rank}_ts"),
-                    OfRank::Duration => format!("rank_{rank}_dur"),
-                    OfRank::Wait => format!("rank_{rank}_wait_time"),
+                let name = |(rank, of): (u32, RankColumn)| match of {
+                    RankColumn::Start => format!("rank_{rank}_ts"),
+                    RankColumn::Duration => format!("rank_{rank}_dur"),
+                    RankColumn::Wait => format!("rank_{rank}_wait_time"),
                 };
                 job.collectives.rank_columns.iter().copied().map(name).collect()
             },
@@ -362,9 +363,9 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
                 let Some(&(rank, of)) = job.collectives.rank_columns.get(at) else { return Cell::Missing };
                 let member = row.members.iter().find(|member| member.rank == rank);
                 let time = member.map(|member| match of {
-                    OfRank::Start => member.start,
-                    OfRank::Duration => member.duration,
-                    OfRank::Wait => member.wait,
+                    RankColumn::Start => member.start,
+                    RankColumn::Duration => member.duration,
+                    RankColumn::Wait => member.wait,
                 });
                 time.map(us).into()
             },
@@ -461,7 +462,7 @@ fn sync_classes(job: Job<'_>) -> Vec<SyncClass<'_>> {
 fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = SyncClass<'a>;
     let text = |column: Column| {
-        let cell = of_kernel(&column);
+        let cell = kernel_cell(&column);
         column.field_in(move |job: &Job<'a>, class: &R<'a>| {
             match first_kernel(job, &class.first.members).map(|kernel| cell(job, kernel)) {
                 Some(Cell::Missing) | None => "Unknown".into(),
@@ -562,7 +563,7 @@ impl Exchanged<'_> {
         (self.wall() > 0).then(|| self.total() / 1024.0 / (us(self.wall()) / 1e6))
     }
 
-    fn of_ranks(&self) -> impl Iterator<Item = f64> + '_ {
+    fn rank_throughputs(&self) -> impl Iterator<Item = f64> + '_ {
         let rate = |&(size, duration): &(Option<f64>, i64)| {
             let size = size.filter(|&size| size > 0.0 && duration > 0)?;
             Some(size / 1024.0 / (us(duration) / 1e6))
@@ -590,14 +591,14 @@ fn exchanged<'a>(job: Job<'a>) -> Vec<Exchanged<'a>> {
 }
 
 /// What a rank's kernel says of an uneven exchange, behind its start and duration.
-const OF_EXCHANGE: [Column; 6] = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE, IN_SPLIT, OUT_SPLIT];
+const EXCHANGE_COLUMNS: [Column; 6] = [IN_ELEMENTS, OUT_ELEMENTS, IN_SIZE, OUT_SIZE, IN_SPLIT, OUT_SPLIT];
 
 fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = Exchanged<'a>;
     let mut fields: Vec<Field<Job<'a>, R<'a>>> = vec![ID.field(|row: &R<'_>| (&row.uneven.id).into())];
     let columns = [GROUP, RANKS, NAME, SIZE, DTYPE, STREAM];
     fields.extend(described(&columns, |job, row: &R<'a>| first_kernel(job, &row.uneven.members)));
-    let of_exchange = OF_EXCHANGE.map(|column| of_kernel(&column));
+    let exchange_cells = EXCHANGE_COLUMNS.map(|column| kernel_cell(&column));
     fields.extend([
         TOTAL_DATA.field(|row: &R<'_>| row.total().into()),
         Column::count("total nelems communicated", "Sum of input elements over all ranks.")
@@ -618,12 +619,12 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             .named("max_rank_throughput (GB/s)")
             .described("Largest input of a rank / its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
-            .field(|row: &R<'_>| row.of_ranks().reduce(f64::max).into()),
+            .field(|row: &R<'_>| row.rank_throughputs().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
             .described("Smallest input of a rank / its duration, in GiB/s, of ranks with any input.")
             .per("rank")
-            .field(|row: &R<'_>| row.of_ranks().reduce(f64::min).into()),
+            .field(|row: &R<'_>| row.rank_throughputs().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),
         START_SKEW.field(|row: &R<'_>| us(row.uneven.start_skew).into()),
         END_SKEW.field(|row: &R<'_>| us(row.uneven.end_skew).into()),
@@ -631,14 +632,14 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             Column::nested("rank_…", "Start, duration, sizes and splits per participating rank.")
                 .with_role(Role::Provenance),
             |job: &Job<'a>| {
-                let of_rank = |rank: u32| {
-                    let names = ["ts", "dur"].into_iter().chain(OF_EXCHANGE.iter().map(|column| column.name));
+                let rank_names = |rank: u32| {
+                    let names = ["ts", "dur"].into_iter().chain(EXCHANGE_COLUMNS.iter().map(|column| column.name));
                     names.map(move |column| format!("rank_{rank}_{column}"))
                 };
-                job.collectives.uneven_ranks.iter().copied().flat_map(of_rank).collect()
+                job.collectives.uneven_ranks.iter().copied().flat_map(rank_names).collect()
             },
             move |job: &Job<'a>, row: &R<'a>, at| {
-                let columns = 2 + of_exchange.len();
+                let columns = 2 + exchange_cells.len();
                 let rank = job.collectives.uneven_ranks.get(at / columns).copied();
                 let Some(member) = row.uneven.members.iter().find(|member| Some(member.rank) == rank) else {
                     return Cell::Missing;
@@ -646,7 +647,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
                 match at % columns {
                     0 => us(member.start).into(),
                     1 => us(member.duration).into(),
-                    place => of_exchange[place - 2](job, &job.collectives.kernels[member.kernel]),
+                    place => exchange_cells[place - 2](job, &job.collectives.kernels[member.kernel]),
                 }
             },
         ),

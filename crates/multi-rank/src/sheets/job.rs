@@ -11,7 +11,7 @@ use crate::analysis::JobAnalysis;
 use crate::causes::Cause;
 use crate::diagnostic::Diagnostic;
 use crate::job::Recording;
-use crate::matching::MatchOfRank;
+use crate::matching::RankMatch;
 use crate::reduction::{SizeClass, StepTimes};
 use crate::statistic::Statistic;
 
@@ -392,7 +392,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
 // matching
 
 fn matching<'a>() -> Sheet<'a, JobAnalysis> {
-    type R<'a> = &'a MatchOfRank;
+    type R<'a> = &'a RankMatch;
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
         Column::text("group", "Group of ranks; for point-to-point operations also source and destination ranks.").field_in(
             |job: &Job<'a>, of: &R<'a>| {

@@ -143,7 +143,7 @@ fn add(folder: &mut JobFolder, path: &Path, host: &HostOfJob) {
     let tables = rank_tables_of_host(&JaxAnalysis::new(profile, JaxOptions::default()), host);
     for ((plane, tables), rank) in tables.into_iter().zip(host.first_rank..) {
         let device = ProfileDevice { plane, devices, rank, world_size: host.world_size };
-        folder.add(&tables, source.of_device(device)).unwrap();
+        folder.add(&tables, source.for_device(device)).unwrap();
     }
 }
 

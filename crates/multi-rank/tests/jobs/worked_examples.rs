@@ -74,7 +74,7 @@ const THEIRS: Conventions = Conventions {
     synchronising: SynchronisingRule::Listed,
     bandwidth: BandwidthRule::Any,
     ties: TieRule::ByOrder,
-    shares: ShareRule::OfJob,
+    shares: ShareRule::Job,
     rounding: Rounding::Tenths,
     rank_columns: RankColumns::Always,
 };

@@ -147,7 +147,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         STYLE.field(|row: &RangeSum| row.style().into()),
         COUNT.field(|row: &RangeSum| row.host.count.into()),
     ];
-    let of_device = [
+    let device_fields = [
         Column::count("Instances with GPU Work", "Number of ranges with GPU work launched by their thread.")
             .field(|row: &RangeSum| row.with_work().into()),
         Column::count(
@@ -191,7 +191,8 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         .per("range")
         .field(|row: &RangeSum| row.mean(row.children).into()),
     ];
-    let fields = fields.into_iter().chain(durations("range", |row: &RangeSum| &row.host)).chain(of_device);
+    let fields =
+        fields.into_iter().chain(durations("range", |row: &RangeSum| &row.host)).chain(device_fields);
     Sheet::new(
         "nvtx_ranges",
         "NVTX ranges by domain and text, most host time first, with the device work launched in them by their threads.",
@@ -429,7 +430,7 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    let table = |row: &OverheadSum<'_>| match row.is_of_recorder {
+    let table = |row: &OverheadSum<'_>| match row.is_recorder_work {
         true => "PROFILER_OVERHEAD",
         false => "CUPTI_ACTIVITY_KIND_OVERHEAD",
     };

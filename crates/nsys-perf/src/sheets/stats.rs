@@ -372,7 +372,7 @@ fn traced<'a>(analysis: &'a NsysAnalysis<'_>) -> Vec<Traced<'a>> {
         let is_kernel = events.category(work.event) == trace_ingest::Category::KERNEL;
         Traced {
             name: if is_kernel { name.to_owned() } else { rows::operation(analysis, work) },
-            source: kind.map(|kind| kind.source).or_else(|| CopyKind::of_fill(name)),
+            source: kind.map(|kind| kind.source).or_else(|| CopyKind::filled_memory(name)),
             destination: kind.map(|kind| kind.destination),
             start: analysis.recorded_time(events.start(work.event)),
             duration: analysis.duration(work.event),

@@ -97,7 +97,7 @@ impl Operands {
     /// Every operand has the size of the first one's elements.
     fn call<'a>(&self, call: &OpCall<'a>, gemm: Gemm) -> Result<GemmCall<'a>, Undefined> {
         let types = vec![call.type_of(self.a)?, call.type_of(self.b)?];
-        let multiplication = GemmCall::of_training(call, [self.a, self.b], gemm, types)?;
+        let multiplication = GemmCall::from_training(call, [self.a, self.b], gemm, types)?;
         Ok(if self.bias { with_addend(call, multiplication) } else { multiplication })
     }
 }
@@ -140,8 +140,8 @@ enum Output<'a> {
 ///
 /// Up to PyTorch 2.4 the bias and the result's type came before the scales.
 fn scaled_mm<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
-    let scale_stands_fourth = call.type_of(3).is_ok_and(|name| !matches!(name, "" | "Scalar"));
-    let (bias, output) = if scale_stands_fourth { (4, 6) } else { (2, 3) };
+    let has_fourth_scale = call.type_of(3).is_ok_and(|name| !matches!(name, "" | "Scalar"));
+    let (bias, output) = if has_fourth_scale { (4, 6) } else { (2, 3) };
     scaled(call, call.has_dimensions(bias), recorded_output(call, output))
 }
 
@@ -187,7 +187,7 @@ fn scaled<'a>(call: &OpCall<'a>, bias: bool, output: Output<'_>) -> Gemmed<'a> {
     let sizes =
         element_size(types[0]).and_then(|size| Ok(GemmSizes { output: output?, ..GemmSizes::uniform(size) }));
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    Ok(GemmCall { note, ..GemmCall::of_training(call, [0, 1], gemm, types)? })
+    Ok(GemmCall { note, ..GemmCall::from_training(call, [0, 1], gemm, types)? })
 }
 
 /// Results of one-byte operands usually take two bytes.
@@ -205,7 +205,7 @@ fn linear_layer<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     }
     let sizes = element_size(types[0]).map(|size| GemmSizes { output: 2.0, ..GemmSizes::uniform(size) });
     let gemm = Gemm { sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_training(call, [0, 1], gemm, types)
+    GemmCall::from_training(call, [0, 1], gemm, types)
 }
 
 /// `tex_ts::te_gemm_ts(A, .., transa (4), B (5), .., transb (9), D (10), .., bias (14), .., bias type (18))`.
@@ -221,7 +221,7 @@ fn transformer_engine<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let types = vec![call.type_of(0)?, call.type_of(5)?, call.type_of(10)?, call.type_of(18)?];
     let sizes = sizes(types[0], types[1], if bias { types[3] } else { types[2] }, types[2]);
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    GemmCall::of_training(call, [0, 5], gemm, types)
+    GemmCall::from_training(call, [0, 5], gemm, types)
 }
 
 /// Sizes by the element types of operands, bias and result.
@@ -244,7 +244,7 @@ fn dynamic_quantization<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     Ok(GemmCall {
         backward: Backward::AsModelled,
         note: Some("weight counted at the element size of the activation".to_owned()),
-        ..GemmCall::of_training(call, [0, 1], gemm, types)?
+        ..GemmCall::from_training(call, [0, 1], gemm, types)?
     })
 }
 
@@ -320,7 +320,7 @@ fn scaled_gemm<'a>(
         strides: Some(strides(call, operands).unwrap_or([Value::None, Value::None])),
         extras: vec![("dtype_scaleA", type_of_scale(scales[0])), ("dtype_scaleB", type_of_scale(scales[1]))],
         backward,
-        ..GemmCall::of_engine(gemm, types)
+        ..GemmCall::from_engine(gemm, types)
     })
 }
 
@@ -380,7 +380,7 @@ fn a8w8<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     extras.push(("output_shape", Value::Tuple(vec![count_value(m), count_value(n)])));
     extras.push(("output_dtype", BF16.into()));
     let gemm = Gemm { sizes: sizes(types[0], types[1], BF16, BF16), ..Gemm::new(m, n, k, types[0]) };
-    Ok(GemmCall { extras, ..GemmCall::of_engine(gemm, types) })
+    Ok(GemmCall { extras, ..GemmCall::from_engine(gemm, types) })
 }
 
 /// `vllm::rocm_unquantized_gemm(x, weight, bias)`: the result has the type of the bias or the weight.
@@ -391,7 +391,7 @@ fn unquantized<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let output = if bias { types[2] } else { types[1] };
     let sizes = sizes(types[0], types[1], output, output);
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    Ok(GemmCall { batch_first: false, ..GemmCall::of_engine(gemm, types) })
+    Ok(GemmCall { batch_first: false, ..GemmCall::from_engine(gemm, types) })
 }
 
 /// `aiter::gemm_a16w16(A, B, bias, ...)`: the result has the type of the activation.
@@ -417,7 +417,7 @@ fn a16w16_of<'a>(call: &OpCall<'a>, bias: bool, output: &'a str) -> Gemmed<'a> {
     let types = [call.type_of(0)?, call.type_of(1)?, output];
     let sizes = sizes(types[0], types[1], output, output);
     let gemm = Gemm { bias, sizes, ..Gemm::new(m, n, k, types[0]) };
-    Ok(GemmCall::of_engine(gemm, types))
+    Ok(GemmCall::from_engine(gemm, types))
 }
 
 /// `aiter::gemm_afp4wfp4_`: two four-bit numbers an element in both operands.
@@ -427,7 +427,7 @@ fn afp4_wfp4<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let sizes = Ok(GemmSizes { a: FOUR_BITS, b: FOUR_BITS, ..GemmSizes::uniform(2.0) });
     let precision = Some(Precision::Fp4);
     let gemm = Gemm { sizes, precision, ..Gemm::new(m, n, packed_k.saturating_mul(2), types[0]) };
-    Ok(GemmCall::of_engine(gemm, types))
+    Ok(GemmCall::from_engine(gemm, types))
 }
 
 /// `aiter::batched_gemm_a16wfp4_`: a weight of four-bit numbers for each activation of the batch.
@@ -437,7 +437,7 @@ fn batched_a16_wfp4<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let sizes = element_size(types[0]).map(|a| GemmSizes { a, b: FOUR_BITS, ..GemmSizes::uniform(2.0) });
     let precision = Some(Precision::Fp4);
     let gemm = Gemm { batch, sizes, precision, ..Gemm::new(m, n, k, types[0]) };
-    Ok(GemmCall::of_engine(gemm, types))
+    Ok(GemmCall::from_engine(gemm, types))
 }
 
 /// A batch of weights of eight bits; the batch is the first or the second dimension of the activation,
@@ -449,5 +449,5 @@ fn batched_a8w8<'a>(call: &OpCall<'a>) -> Gemmed<'a> {
     let types = [call.type_of(0)?, call.type_of(1)?, BF16];
     let sizes = sizes(types[0], types[1], BF16, BF16);
     let gemm = Gemm { batch, sizes, precision: precision(types[1]), ..Gemm::new(m, n, k, types[0]) };
-    Ok(GemmCall::of_engine(gemm, types))
+    Ok(GemmCall::from_engine(gemm, types))
 }

@@ -45,7 +45,7 @@ pub(crate) struct Row {
 pub enum BackwardWork {
     /// In its forward rows, by the figures that its model gives the backward pass.
     #[default]
-    OfForward,
+    Forward,
     /// The operator is backward work itself and stands in the tables of backward work by its own figures.
     Itself,
     /// Nowhere: there is no backward pass, or it is a separate operator, and counting it here would count it twice.
@@ -62,7 +62,7 @@ pub(super) const fn gemm(name: &'static str, layout: Layout) -> Row {
 }
 
 pub(crate) const fn named(name: &'static str) -> Row {
-    Row { name, read: None, backward_work: BackwardWork::OfForward, forward_call: None, needs_step: false }
+    Row { name, read: None, backward_work: BackwardWork::Forward, forward_call: None, needs_step: false }
 }
 
 impl Row {

@@ -211,16 +211,16 @@ fn torch(call: &OpCall<'_>, ends: usize, output_type: Option<&str>) -> Read {
     let input_type = call.type_of(0)?.to_owned();
     let output_type = output_type.unwrap_or(&input_type).to_owned();
     let (left, right) = (call.dimensions(0)?, call.dimensions(1)?);
-    let of_shared = |m, k, n, groups| {
+    let grouped_gemm = |m, k, n, groups| {
         let (input_type, output_type) = (input_type.clone(), output_type.clone());
         Ok(Recorded::new(GroupedGemm { m, k, n, groups, input_type, output_type }))
     };
     match (left.as_slice(), right.as_slice()) {
-        (&[m, k], &[groups, inner, n]) if k == inner => of_shared(m, k, n, groups),
+        (&[m, k], &[groups, inner, n]) if k == inner => grouped_gemm(m, k, n, groups),
         // The transposed product: columns take the place of rows.
-        (&[groups, m, k], &[inner, n]) if k == inner => of_shared(n, k, m, groups),
+        (&[groups, m, k], &[inner, n]) if k == inner => grouped_gemm(n, k, m, groups),
         (&[groups, m, k], &[same, inner, n]) if k == inner && groups == same => {
-            of_shared(groups.saturating_mul(m), k, n, groups)
+            grouped_gemm(groups.saturating_mul(m), k, n, groups)
         }
         (&[m, k], &[inner, n]) if k == inner => {
             let groups = call.dimension(ends, 0)?.max(1);

@@ -203,7 +203,7 @@ struct Layout {
     dimensions: usize,
     /// Whether a number that is no list is a dimension: `sum(self, dtype)` has a type there,
     /// `std(self, unbiased)` a flag.
-    number_is_dimension: bool,
+    has_dimension_number: bool,
     result: ResultType,
 }
 
@@ -222,7 +222,7 @@ enum ResultType {
 
 /// `sum(self, dim, keepdim, dtype)`.
 const fn of(kind: ReductionKind) -> Layout {
-    Layout { kind, dimensions: 1, number_is_dimension: false, result: ResultType::Input }
+    Layout { kind, dimensions: 1, has_dimension_number: false, result: ResultType::Input }
 }
 
 /// `norm(self, p, dim, keepdim)`, `linalg_norm(self, ord, dim, keepdim)`.
@@ -253,9 +253,9 @@ fn type_of_result(call: &OpCall<'_>) -> usize {
 
 /// `prod(self, dim, keepdim, dtype)`, or `prod(self, dtype)`.
 fn product(call: &OpCall<'_>) -> Read {
-    let number_is_dimension = call.input_count() > 2;
+    let has_dimension_number = call.input_count() > 2;
     let result = ResultType::Whole(type_of_result(call));
-    reduction(call, &Layout { number_is_dimension, result, ..of(ReductionKind::Sum) })
+    reduction(call, &Layout { has_dimension_number, result, ..of(ReductionKind::Sum) })
 }
 
 /// The input and the type of the result, if any of it was recorded.
@@ -278,14 +278,19 @@ fn reduction(call: &OpCall<'_>, layout: &Layout) -> Read {
     model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
     model.output_shape = remaining(&model.input.shape, &dimensions)?;
     // The largest or smallest along one dimension, with its place.
-    let with_indexes = layout.number_is_dimension
+    let with_indexes = layout.has_dimension_number
         && matches!(layout.kind, ReductionKind::Max | ReductionKind::Min)
         && !dimensions.is_empty();
-    Ok(of_type(call, model, layout.result, with_indexes))
+    Ok(with_result_type(call, model, layout.result, with_indexes))
 }
 
 /// With the result's type, which TraceLens takes to be that of the input, and without indexes.
-fn of_type(call: &OpCall<'_>, tracelens: Reduction, result: ResultType, with_indexes: bool) -> Recorded {
+fn with_result_type(
+    call: &OpCall<'_>,
+    tracelens: Reduction,
+    result: ResultType,
+    with_indexes: bool,
+) -> Recorded {
     let element_type = || written_type(call, &tracelens.input.element_type, result);
     let output_type = tracelens.output_type.clone().or_else(element_type);
     let model = Reduction { output_type, with_indexes, ..tracelens.clone() };
@@ -312,7 +317,7 @@ fn written_type(call: &OpCall<'_>, input: &str, result: ResultType) -> Option<St
 /// `argmax(self, dim, keepdim)`, `all(self)`, `all(self, dim, keepdim)`: a result of a type of its own.
 fn typed_reduction(call: &OpCall<'_>, kind: ReductionKind, output_type: &str) -> Read {
     let Some(mut model) = recorded(call, kind)? else { return Ok(Recorded::new(Unrecorded)) };
-    let dimensions = reduced_dimensions(call, &Layout { number_is_dimension: true, ..of(kind) })?;
+    let dimensions = reduced_dimensions(call, &Layout { has_dimension_number: true, ..of(kind) })?;
     model.dimensions_assumed = call.concrete.is_none() && call.input_count() > 1;
     model.output_shape = remaining(&model.input.shape, &dimensions)?;
     model.output_type = Some(output_type.to_owned());
@@ -321,9 +326,9 @@ fn typed_reduction(call: &OpCall<'_>, kind: ReductionKind, output_type: &str) ->
 
 /// `max(self)`, `max(self, dim, keepdim)` or `max(self, other)`.
 fn maximum_or_minimum(call: &OpCall<'_>, kind: ReductionKind) -> Read {
-    let other_is_tensor = call.type_of(1).is_ok_and(|name| !matches!(name, "" | "Scalar" | "ScalarList"));
-    if !other_is_tensor {
-        return reduction(call, &Layout { number_is_dimension: true, ..of(kind) });
+    let has_tensor_operand = call.type_of(1).is_ok_and(|name| !matches!(name, "" | "Scalar" | "ScalarList"));
+    if !has_tensor_operand {
+        return reduction(call, &Layout { has_dimension_number: true, ..of(kind) });
     }
     let Some(mut model) = recorded(call, kind)? else { return Ok(Recorded::new(Unrecorded)) };
     let other = call.tensor(1)?;
@@ -343,7 +348,7 @@ fn maximum_or_minimum(call: &OpCall<'_>, kind: ReductionKind) -> Read {
 fn scan(call: &OpCall<'_>, result: ResultType) -> Read {
     let Some(mut model) = recorded(call, ReductionKind::Sum)? else { return Ok(Recorded::new(Unrecorded)) };
     model.output_shape.clone_from(&model.input.shape);
-    Ok(of_type(call, model, result, false))
+    Ok(with_result_type(call, model, result, false))
 }
 
 /// The dimensions that are reduced, negative ones counted from the last; none for all.
@@ -352,7 +357,7 @@ fn reduced_dimensions(call: &OpCall<'_>, layout: &Layout) -> Result<Vec<i64>, Un
     match call.concrete.and_then(|values| values.get(index)) {
         Some(Value::Text(text)) => {
             let is_list = text.trim_start().starts_with('[');
-            let is_number = layout.number_is_dimension && !text.trim().is_empty();
+            let is_number = layout.has_dimension_number && !text.trim().is_empty();
             if is_list || is_number { call.concrete_integers(index) } else { Ok(Vec::new()) }
         }
         Some(Value::List(_) | Value::Tuple(_) | Value::Int(_)) => call.concrete_integers(index),

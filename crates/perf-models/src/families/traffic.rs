@@ -80,8 +80,8 @@ impl PerfModel for TensorTraffic {
             (!with_peak.is_empty()).then(|| spec(&promoted(&with_peak, [])))?
         };
         // A number beside whole tensors makes them fractions of the result's type.
-        let of_dimensions = self.read.iter().any(|tensor| !tensor.shape.is_empty());
-        let is_number = |tensor: &Tensor| of_dimensions && tensor.shape.is_empty();
+        let has_dimensions = self.read.iter().any(|tensor| !tensor.shape.is_empty());
+        let is_number = |tensor: &Tensor| has_dimensions && tensor.shape.is_empty();
         let operands: Vec<Tensor> = self.read.iter().filter(|tensor| !is_number(tensor)).cloned().collect();
         calculated(&operands).or_else(|| calculated(&self.written))
     }

@@ -41,7 +41,7 @@ pub(crate) fn is_generated_kernel(name: &str) -> bool {
 ///     grid_elements: 64 * 4096,
 ///     reduced_elements: 1,
 ///     tensors: vec![Tensor::new([64, 4096], "c10::BFloat16"); 3],
-///     first_is_updated: false,
+///     updates_first: false,
 /// };
 /// assert_eq!(kernel.flops()?, (1.0 + 4.0) * 64.0 * 4096.0);
 /// assert_eq!(kernel.bytes()?, 3.0 * 2.0 * 64.0 * 4096.0);
@@ -58,7 +58,7 @@ pub struct TritonKernel {
     /// The tensors that the kernel is given.
     pub tensors: Vec<Tensor>,
     /// Whether the first tensor is both read and written.
-    pub first_is_updated: bool,
+    pub updates_first: bool,
 }
 
 impl PerfModel for TritonKernel {
@@ -73,7 +73,7 @@ impl PerfModel for TritonKernel {
     fn bytes(&self) -> Figure {
         let mut bytes = 0.0;
         for (position, tensor) in self.tensors.iter().enumerate() {
-            let passes = if position == 0 && self.first_is_updated { 2.0 } else { 1.0 };
+            let passes = if position == 0 && self.updates_first { 2.0 } else { 1.0 };
             bytes += passes * tensor.bytes()?;
         }
         Ok(bytes)
@@ -95,7 +95,7 @@ impl PerfModel for TritonKernel {
 
     fn assumption(&self) -> Option<String> {
         let mut notes = Vec::new();
-        if self.first_is_updated {
+        if self.updates_first {
             notes.push("the first tensor is updated in place".to_owned());
         }
         let unknown = |operator: &FusedOperator| match operator {
@@ -135,8 +135,8 @@ pub(crate) fn generated_kernel(call: &OpCall<'_>) -> Read {
     let is_reduction = !call.name.starts_with("triton_poi_");
     let (grid_elements, reduced_elements) = grid(is_reduction, &extents, &tensors);
     let operators = fused_operators(call.name);
-    let first_is_updated = first_is_updated(&tensors, &operators, grid_elements, reduced_elements);
-    Ok(Recorded::new(TritonKernel { operators, grid_elements, reduced_elements, tensors, first_is_updated }))
+    let updates_first = updates_first(&tensors, &operators, grid_elements, reduced_elements);
+    Ok(Recorded::new(TritonKernel { operators, grid_elements, reduced_elements, tensors, updates_first }))
 }
 
 /// The inputs that have dimensions.
@@ -190,7 +190,7 @@ fn grid(is_reduction: bool, extents: &[u64], tensors: &[Tensor]) -> (u64, u64) {
 
 /// Whether the last tensor cannot be the output, so that the first, which is where a kernel has the tensor
 /// that it updates in place, must be.
-fn first_is_updated(tensors: &[Tensor], operators: &[FusedOperator], grid: u64, reduced: u64) -> bool {
+fn updates_first(tensors: &[Tensor], operators: &[FusedOperator], grid: u64, reduced: u64) -> bool {
     let is_fused = |names: &[&str]| {
         operators
             .iter()
@@ -252,8 +252,8 @@ mod tests {
         let (grid_elements, reduced_elements) =
             grid(!name.starts_with("triton_poi_"), &extents(&call).unwrap(), &read);
         let operators = fused_operators(name);
-        let first_is_updated = first_is_updated(&read, &operators, grid_elements, reduced_elements);
-        TritonKernel { operators, grid_elements, reduced_elements, tensors: read, first_is_updated }
+        let updates_first = updates_first(&read, &operators, grid_elements, reduced_elements);
+        TritonKernel { operators, grid_elements, reduced_elements, tensors: read, updates_first }
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
         for (name, shapes, expected) in cases {
             let tensors: Vec<_> = shapes.iter().map(|shape| (*shape, BF16)).collect();
             let model = model_of(name, &tensors, &["32"]);
-            assert_eq!(model.first_is_updated, expected, "{name} {shapes:?}");
+            assert_eq!(model.updates_first, expected, "{name} {shapes:?}");
         }
     }
 

@@ -28,7 +28,7 @@ pub fn fp32_matrix_spec(kernel: &str) -> Option<ComputeSpec> {
 /// `h16816gemm` (an instruction for halves), `nvjet_hsh` or, behind Tensile's indices, `HHS`; or a template's first type.
 fn half_precision(lower: &str) -> Option<Precision> {
     let parts = || lower.split(|c: char| !c.is_ascii_alphanumeric());
-    let of_part = |part: &str| match part {
+    let part_precision = |part: &str| match part {
         "fp16" | "f16" | "f16f16" => Some(Precision::Fp16),
         "bf16" | "bf16bf16" => Some(Precision::Bf16),
         _ => {
@@ -39,23 +39,27 @@ fn half_precision(lower: &str) -> Option<Precision> {
         }
     };
     // The type of the first operand comes first.
-    let of_letter = |part: &str| match part.as_bytes().first()? {
+    let letter_precision = |part: &str| match part.as_bytes().first()? {
         b'h' => Some(Precision::Fp16),
         b't' | b'b' => Some(Precision::Bf16),
         _ => None,
     };
     let part_behind = |name: &str| parts().skip_while(move |part| *part != name).nth(1);
-    let of_nvjet = || part_behind("nvjet").filter(|part| part.len() == 3).and_then(of_letter);
-    let of_tensile = || {
+    let nvjet_precision = || part_behind("nvjet").filter(|part| part.len() == 3).and_then(letter_precision);
+    let tensile_precision = || {
         let types = lower.strip_prefix("cijk_")?.split('_').nth(2)?;
-        matches!(types, "hhs" | "hss" | "hb" | "hbh" | "bbs" | "bss" | "bbh").then(|| of_letter(types))?
+        matches!(types, "hhs" | "hss" | "hb" | "hbh" | "bbs" | "bss" | "bbh")
+            .then(|| letter_precision(types))?
     };
-    let of_template = || {
+    let template_precision = || {
         let types = [("__half", Precision::Fp16), ("__nv_bfloat16", Precision::Bf16)];
         let is_product = has(lower, &["gemv", "gemm"]);
         types.into_iter().find(|(name, _)| is_product && lower.contains(name)).map(|(_, precision)| precision)
     };
-    of_nvjet().or_else(of_tensile).or_else(|| parts().find_map(of_part)).or_else(of_template)
+    nvjet_precision()
+        .or_else(tensile_precision)
+        .or_else(|| parts().find_map(part_precision))
+        .or_else(template_precision)
 }
 
 #[cfg(test)]

@@ -210,12 +210,12 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
 /// `BatchDecodeWithPagedKVCache` as `batch decode with paged kvcache`.
 fn camel_case(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 8);
-    let mut before_is_lower = false;
+    let mut follows_lowercase = false;
     for c in text.chars() {
-        if c.is_ascii_uppercase() && before_is_lower {
+        if c.is_ascii_uppercase() && follows_lowercase {
             words.push(' ');
         }
-        before_is_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+        follows_lowercase = c.is_ascii_lowercase() || c.is_ascii_digit();
         words.push(c.to_ascii_lowercase());
     }
     words

@@ -226,8 +226,8 @@ fn cache(lower: &str) -> Option<&'static str> {
         otherwise: "KVCache-Generic",
     };
     let category = CACHE.decide(lower)?;
-    let of_framework = framework(lower).filter(|_| category == CACHE.otherwise);
-    Some(of_framework.map_or(category, |(cache, _)| cache))
+    let framework_cache = framework(lower).filter(|_| category == CACHE.otherwise);
+    Some(framework_cache.map_or(category, |(cache, _)| cache))
 }
 
 const AFTER_CACHE: &[KindRule<&str>] = &[

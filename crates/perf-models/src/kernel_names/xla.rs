@@ -66,8 +66,8 @@ impl XlaKernel {
         let own = Self::from_name(kernel);
         let is_attention =
             matches!(own, Some(Self::AttentionBackward | Self::AttentionForward | Self::AttentionV3));
-        let of_instruction = instruction.filter(|_| !is_attention).and_then(Self::from_name);
-        of_instruction.or(own).unwrap_or(Self::Uncategorized)
+        let instruction_class = instruction.filter(|_| !is_attention).and_then(Self::from_name);
+        instruction_class.or(own).unwrap_or(Self::Uncategorized)
     }
 
     /// The kind of a kernel by its own name first; that of its instruction decides only where the name says

@@ -31,7 +31,7 @@ enum KernelType {
 }
 
 impl KernelType {
-    fn of_name(name: &str) -> KernelType {
+    fn from_name(name: &str) -> KernelType {
         let begins = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
         let other = ["Sync", "dma", "Memcpy", "Memset"].iter().any(|part| name.contains(part))
             || (name.starts_with("cuda") && name.contains("LaunchKernel"))
@@ -220,7 +220,7 @@ struct LaunchTimes {
 impl HtaEvents {
     fn new(trace: &Trace) -> Self {
         let (events, reading) = (trace.events(), Reading::new(trace));
-        let mut kinds = PerString::new(trace.strings(), KernelType::of_name);
+        let mut kinds = PerString::new(trace.strings(), KernelType::from_name);
         let mut all = HtaEvents {
             on_streams: Vec::new(),
             host: HashMap::new(),
@@ -438,7 +438,7 @@ impl<'a> Hta<'a> {
             points.push((self.span(call).0, 1, work));
             points.push((self.span(work).0, -1, work));
         }
-        let of_stream = |(stream, mut points): (i64, Vec<(i64, i64, EventId)>)| {
+        let stream_points = |(stream, mut points): (i64, Vec<(i64, i64, EventId)>)| {
             // Of points at one time HTA's order is not defined.
             points.sort_by_key(|&(time, change, _)| (time, -change));
             let mut length = 0;
@@ -447,7 +447,7 @@ impl<'a> Hta<'a> {
                 QueuePoint { time: time - self.read.earliest, work, stream, length }
             })
         };
-        streams.into_iter().flat_map(of_stream).collect()
+        streams.into_iter().flat_map(stream_points).collect()
     }
 
     /// The same in figures of each stream, each point with the same weight.
@@ -481,7 +481,7 @@ impl<'a> Hta<'a> {
             points.push((start, rate, event));
             points.push((start + (end - start).max(1), -rate, event));
         }
-        let of_kind = |(kind, mut points): (String, Vec<(i64, f64, EventId)>)| {
+        let kind_points = |(kind, mut points): (String, Vec<(i64, f64, EventId)>)| {
             points.sort_by_key(|&(time, ..)| time);
             let mut sum = 0.0;
             points.into_iter().map(move |(time, rate, copy)| {
@@ -491,7 +491,7 @@ impl<'a> Hta<'a> {
                 BandwidthPoint { time, copy, kind: kind.clone(), gb_per_s: f64::max(sum, 0.0) }
             })
         };
-        kinds.into_iter().flat_map(of_kind).collect()
+        kinds.into_iter().flat_map(kind_points).collect()
     }
 
     /// The same in figures of each kind, of the points where it is not 0.

@@ -199,18 +199,20 @@ fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
 
 /// The columns of pandas' `describe`.
 fn described<'a, R: 'static>(of: fn(&R) -> &Described) -> [Field<&'a Hta<'a>, R>; 8] {
-    let of_points = |name, description| number(name, description).per("point");
+    let point_column = |name, description| number(name, description).per("point");
     [
         Column::count("count", "Number of data points.").field(move |row: &R| of(row).count.into()),
-        of_points("mean", "Arithmetic mean over points, not weighted by time.")
+        point_column("mean", "Arithmetic mean over points, not weighted by time.")
             .field(move |row: &R| of(row).mean.into()),
-        of_points("std", "Sample standard deviation; empty for one point.")
+        point_column("std", "Sample standard deviation; empty for one point.")
             .field(move |row: &R| of(row).std.into()),
-        of_points("min", "Smallest.").field(move |row: &R| of(row).min.into()),
-        of_points("25%", "First quartile, interpolated.").field(move |row: &R| of(row).quartiles[0].into()),
-        of_points("50%", "Median.").field(move |row: &R| of(row).quartiles[1].into()),
-        of_points("75%", "Third quartile, interpolated.").field(move |row: &R| of(row).quartiles[2].into()),
-        of_points("max", "Largest.").field(move |row: &R| of(row).max.into()),
+        point_column("min", "Smallest.").field(move |row: &R| of(row).min.into()),
+        point_column("25%", "First quartile, interpolated.")
+            .field(move |row: &R| of(row).quartiles[0].into()),
+        point_column("50%", "Median.").field(move |row: &R| of(row).quartiles[1].into()),
+        point_column("75%", "Third quartile, interpolated.")
+            .field(move |row: &R| of(row).quartiles[2].into()),
+        point_column("max", "Largest.").field(move |row: &R| of(row).max.into()),
     ]
 }
 

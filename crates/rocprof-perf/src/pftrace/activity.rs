@@ -107,9 +107,10 @@ fn category_rows(analysis: &RocprofAnalysis) -> Option<Vec<CategoryRow>> {
     let gpus = kernels.gpus.len();
     let per_gpu = rows.len().checked_div(gpus).unwrap_or(0);
     let mean = |position: usize| {
-        let of_gpus = || rows.iter().skip(position).step_by(per_gpu);
-        let figures =
-            std::array::from_fn(|figure| of_gpus().map(|row| row.figures[figure]).sum::<f64>() / gpus as f64);
+        let gpu_rows = || rows.iter().skip(position).step_by(per_gpu);
+        let figures = std::array::from_fn(|figure| {
+            gpu_rows().map(|row| row.figures[figure]).sum::<f64>() / gpus as f64
+        });
         CategoryRow { gpu: "Avg".to_owned(), category: rows[position].category, figures }
     };
     let mut means: Vec<CategoryRow> = (0..per_gpu).map(mean).collect();
@@ -183,10 +184,10 @@ type XlaKernels = (Vec<String>, i64);
 fn xla_rows(analysis: &RocprofAnalysis) -> Option<(XlaKernels, Vec<Timed<u32>>)> {
     let options = analysis.options().pftrace()?;
     let kernels = analysis.gpu_kernels(options);
-    let Labels { texts, of_name } = Labels::new(&kernels.names, options.merge_kernels);
-    let runs = || kernels.all().filter(|run| !run.kind.of_library);
+    let Labels { texts, label_positions } = Labels::new(&kernels.names, options.merge_kernels);
+    let runs = || kernels.all().filter(|run| !run.kind.is_library_kind);
     let all: Nanoseconds = runs().map(|run| run.duration()).sum();
-    let mut rows = timed(runs().map(|run| (of_name[run.name as usize], run.duration())), all);
+    let mut rows = timed(runs().map(|run| (label_positions[run.name as usize], run.duration())), all);
     rows.truncate(options.top_xla);
     Some(((texts, all.0), rows))
 }

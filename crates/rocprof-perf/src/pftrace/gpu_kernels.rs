@@ -58,12 +58,12 @@ pub(crate) struct KernelKind {
     pub(crate) communicates: bool,
     /// Whether it is of the kinds that libraries are for: collectives, copies and fills, matrix products, attention,
     /// convolutions.
-    pub(crate) of_library: bool,
+    pub(crate) is_library_kind: bool,
 }
 
 impl KernelKind {
-    fn of_class(class: Category) -> Self {
-        let of_library = matches!(
+    fn from_class(class: Category) -> Self {
+        let is_library_kind = matches!(
             class,
             Category::Communication
                 | Category::CopyFill
@@ -77,13 +77,13 @@ impl KernelKind {
                 | Category::ConvBackward
         );
         let communicates = class == Category::Communication;
-        KernelKind { category: class.as_str(), communicates, of_library }
+        KernelKind { category: class.as_str(), communicates, is_library_kind }
     }
 
-    fn of_tracelens(name: &str) -> Self {
+    fn from_tracelens(name: &str) -> Self {
         let kind = PftraceKernel::from_name(name);
-        let (communicates, of_library) = (kind == PftraceKernel::Rccl, kind != PftraceKernel::Xla);
-        KernelKind { category: kind.as_str(), communicates, of_library }
+        let (communicates, is_library_kind) = (kind == PftraceKernel::Rccl, kind != PftraceKernel::Xla);
+        KernelKind { category: kind.as_str(), communicates, is_library_kind }
     }
 }
 
@@ -126,8 +126,8 @@ impl GpuKernels {
             let name = names.intern_kernel(dispatch.kernel);
             let kind = *kinds[dispatch.kernel as usize].get_or_insert_with(|| {
                 match options.conventions.categories {
-                    KernelCategories::Short => KernelKind::of_tracelens(names.text(name)),
-                    KernelCategories::OfTraces => KernelKind::of_class(class_of(dispatch.kernel)),
+                    KernelCategories::Short => KernelKind::from_tracelens(names.text(name)),
+                    KernelCategories::Trace => KernelKind::from_class(class_of(dispatch.kernel)),
                 }
             });
             gpus[gpu as usize].push(KernelRun { span, name, launch: dispatch.launch, kind });
@@ -194,18 +194,19 @@ impl<'a> DisplayNames<'a> {
 /// Labels of rows, and the position of each name's label.
 pub(crate) struct Labels {
     pub(crate) texts: Vec<String>,
-    pub(crate) of_name: Vec<u32>,
+    pub(crate) label_positions: Vec<u32>,
 }
 
 impl Labels {
     /// The names themselves, or, to merge those that differ in digits only, the names without digits.
     pub(crate) fn new(names: &[String], merge: bool) -> Self {
         if !merge {
-            return Labels { texts: names.to_vec(), of_name: (0..names.len() as u32).collect() };
+            return Labels { texts: names.to_vec(), label_positions: (0..names.len() as u32).collect() };
         }
         let mut texts = IndexSet::default();
-        let of_name = names.iter().map(|name| texts.insert_full(without_digits(name)).0 as u32).collect();
-        Labels { texts: texts.into_iter().collect(), of_name }
+        let label_positions =
+            names.iter().map(|name| texts.insert_full(without_digits(name)).0 as u32).collect();
+        Labels { texts: texts.into_iter().collect(), label_positions }
     }
 }
 
@@ -224,7 +225,7 @@ mod tests {
         let names = ["fusion_12", "gemm", "fusion_3", "k\u{663}x²"].map(str::to_owned);
         let labels = Labels::new(&names, true);
         assert_eq!(labels.texts, ["fusion_", "gemm", "kx²"]);
-        assert_eq!(labels.of_name, [0, 1, 0, 2]);
-        assert_eq!(Labels::new(&names, false).of_name, [0, 1, 2, 3]);
+        assert_eq!(labels.label_positions, [0, 1, 0, 2]);
+        assert_eq!(Labels::new(&names, false).label_positions, [0, 1, 2, 3]);
     }
 }

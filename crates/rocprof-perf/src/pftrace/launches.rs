@@ -195,6 +195,6 @@ fn direction(profile: &Profile, copy: &MemoryCopy) -> String {
 
 /// Number of an agent among all, as Perfetto traces give it; otherwise what records call it.
 fn node_number(agent: &Agent) -> String {
-    let of_label = || agent.label.strip_prefix("Agent ").unwrap_or(&agent.label).to_owned();
-    agent.logical_node_id.map_or_else(of_label, |number| number.to_string())
+    let label_number = || agent.label.strip_prefix("Agent ").unwrap_or(&agent.label).to_owned();
+    agent.logical_node_id.map_or_else(label_number, |number| number.to_string())
 }

@@ -219,7 +219,8 @@ fn kernel_rows(analysis: &RocprofAnalysis) -> Option<(Kernels<'_>, Vec<Timed<Ker
     let has_all = options.kernel_summary_baseline == KernelBaseline::Total;
     let baseline = runs().filter(|run| has_all || !run.kind.communicates).map(|run| run.duration()).sum();
     let shown = runs().filter(|run| options.kernel_summary_include_rccl || !run.kind.communicates);
-    let key = |run: &KernelRun| (labels.of_name[run.name as usize], by_configuration.then_some(run.launch));
+    let key =
+        |run: &KernelRun| (labels.label_positions[run.name as usize], by_configuration.then_some(run.launch));
     let rows = timed(shown.map(|run| (key(run), run.duration())), baseline);
     Some((Kernels { labels, launches: &analysis.profile().launches, by_configuration }, rows))
 }

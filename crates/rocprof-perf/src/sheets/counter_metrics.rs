@@ -227,17 +227,17 @@ impl<'a> Figures<'a> {
     }
 
     fn vector_flops(&self, reading: Reading<'a>) -> Option<f64> {
-        let of_width = |width: &str| {
+        let width_instructions = |width: &str| {
             let read = |operation: &str| reading(self, &format!("SQ_INSTS_VALU_{operation}_{width}"));
             Some(read("ADD")? + read("MUL")? + read("TRANS")? + 2.0 * read("FMA")?)
         };
-        let instructions = ["F16", "F32", "F64"].into_iter().filter_map(of_width);
+        let instructions = ["F16", "F32", "F64"].into_iter().filter_map(width_instructions);
         instructions.reduce(|sum, instructions| sum + instructions).map(|instructions| 64.0 * instructions)
     }
 
     fn read_bytes(&self, reading: Reading<'a>) -> Option<f64> {
         let read = |counter: &str| reading(self, counter);
-        let of_dram = || Some(32.0 * read("TCC_EA0_RDREQ_DRAM_32B")?);
+        let dram_bytes = || Some(32.0 * read("TCC_EA0_RDREQ_DRAM_32B")?);
         let with_wide = || {
             let (wide, narrow) = (read("TCC_BUBBLE")?, read("TCC_EA0_RDREQ_32B")?);
             Some(128.0 * wide + 64.0 * (read("TCC_EA0_RDREQ")? - wide - narrow) + 32.0 * narrow)
@@ -247,12 +247,12 @@ impl<'a> Figures<'a> {
             Some(64.0 * (read("TCC_EA_RDREQ")? - narrow) + 32.0 * narrow)
         };
         let derived = || Some(1024.0 * read("FETCH_SIZE")?);
-        of_dram().or_else(with_wide).or_else(older).or_else(derived)
+        dram_bytes().or_else(with_wide).or_else(older).or_else(derived)
     }
 
     fn write_bytes(&self, reading: Reading<'a>) -> Option<f64> {
         let read = |counter: &str| reading(self, counter);
-        let of_dram = || {
+        let dram_bytes = || {
             let writes = read("TCC_EA0_WRREQ_WRITE_DRAM_32B")?;
             Some(32.0 * (writes + read("TCC_EA0_WRREQ_ATOMIC_DRAM_32B")?))
         };
@@ -261,7 +261,7 @@ impl<'a> Figures<'a> {
             Some(64.0 * wide + 32.0 * (read(all)? - wide))
         };
         let derived = || Some(1024.0 * read("WRITE_SIZE")?);
-        of_dram()
+        dram_bytes()
             .or_else(|| of("TCC_EA0_WRREQ", "TCC_EA0_WRREQ_64B"))
             .or_else(|| of("TCC_EA_WRREQ", "TCC_EA_WRREQ_64B"))
             .or_else(derived)

@@ -28,8 +28,8 @@ const CATEGORY: Column = Column::new(
     "Category by full kernel name, as in trace reports: GEMM, SDPA_fwd (attention), CONV_fwd, NORM_fwd, elementwise, reduce, copy/fill, communication and so on; other if the name is not recognized. In the TraceLens layout: GEMM, Elementwise, Reduction, Convolution, Normalization, Attention, Memory, COMM, Other.",
 );
 /// What rests on the durations of kernels.
-const OF_DURATIONS: &[Figure] = &[Figure::OpsSummary, Figure::SumsOfDeviceTime];
-const CATEGORY_TOTAL: Column = TOTAL.named(DIRECT_MS.name).showing(OF_DURATIONS);
+const DURATION_FIGURES: &[Figure] = &[Figure::OpsSummary, Figure::SumsOfDeviceTime];
+const CATEGORY_TOTAL: Column = TOTAL.named(DIRECT_MS.name).showing(DURATION_FIGURES);
 
 /// A column in µs of times that are whole nanoseconds.
 fn whole_time<'a, R>(
@@ -37,12 +37,12 @@ fn whole_time<'a, R>(
     nanoseconds: impl Fn(&R) -> i64 + Copy + Send + Sync + 'static,
 ) -> Field<Context<'a>, R> {
     let kind = move |analysis: &Context<'_>| match analysis.options().conventions.units {
-        TimeUnits::OfHeader => column.kind,
+        TimeUnits::Header => column.kind,
         TimeUnits::AThousandthBelow => Whole(Nanoseconds),
     };
     Field::with_kind(column, kind, move |analysis: &Context<'_>, row| {
         match analysis.options().conventions.units {
-            TimeUnits::OfHeader => analysis.us(nanoseconds(row) as f64).into(),
+            TimeUnits::Header => analysis.us(nanoseconds(row) as f64).into(),
             TimeUnits::AThousandthBelow => nanoseconds(row).into(),
         }
     })
@@ -114,7 +114,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         whole_time(MAX, |((.., durations), ..): &Row<'_>| durations.max),
     ];
     let sums = [
-        TOTAL.showing(OF_DURATIONS).field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
+        TOTAL.showing(DURATION_FIGURES).field_in(|analysis: &Context<'_>, (_, summed, _): &Row<'_>| {
             analysis.ms(summed.time as f64).into()
         }),
         CATEGORY

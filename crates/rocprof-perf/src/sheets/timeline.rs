@@ -63,7 +63,7 @@ const UNRECORDED: &str = "unrecorded_time";
 /// The rows: name and time in nanoseconds.
 fn times(analysis: &RocprofAnalysis) -> Vec<(&'static str, i64)> {
     let has_kernels = analysis.dispatches().next().is_some();
-    let needs_kernels = is_of_processes(analysis);
+    let needs_kernels = spans_processes(analysis);
     if !has_kernels && (needs_kernels || analysis.copies().next().is_none()) {
         return Vec::new();
     }
@@ -91,23 +91,23 @@ pub(crate) struct Window {
     /// Its length in nanoseconds.
     total: i64,
     /// Whether it follows from the times of the processes.
-    pub(crate) is_of_processes: bool,
+    pub(crate) spans_processes: bool,
 }
 
 /// Whether the timeline is of the time of the processes.
-pub(crate) fn is_of_processes(analysis: &RocprofAnalysis) -> bool {
+pub(crate) fn spans_processes(analysis: &RocprofAnalysis) -> bool {
     analysis.options().conventions.timeline == TimelineRule::Processes
 }
 
 /// The time from the first start to the last end, or that of the processes, widened to it.
 pub(crate) fn window(analysis: &RocprofAnalysis) -> Window {
     if let Some(total) = time_of_first_process(analysis) {
-        return Window { total: total.0, is_of_processes: true };
+        return Window { total: total.0, spans_processes: true };
     }
     let processes = process_times(analysis);
     let spans = processes.into_iter().chain(records(analysis));
     let hull = spans.reduce(Interval::hull);
-    Window { total: hull.map_or(0, Interval::length), is_of_processes: processes.is_some() }
+    Window { total: hull.map_or(0, Interval::length), spans_processes: processes.is_some() }
 }
 
 /// The total where the first process alone counts; `None` of formats other than JSON.
@@ -116,7 +116,7 @@ fn time_of_first_process(analysis: &RocprofAnalysis) -> Option<Nanoseconds> {
     let counts = options.conventions.processes == Processes::First && profile.source == SourceFormat::Json;
     let process = profile.processes.first();
     let time = |of: fn(&Process) -> Option<Nanoseconds>| process.and_then(of).unwrap_or_default();
-    (counts && is_of_processes(analysis) && !analysis.is_window())
+    (counts && spans_processes(analysis) && !analysis.is_window())
         .then(|| time(|process| process.fini) - time(|process| process.init))
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn outside_process_times(analysis: &RocprofAnalysis) -> usize {
 
 /// From when the profiler was set up in the first process until it ended in the last, where the timeline is of that.
 fn process_times(analysis: &RocprofAnalysis) -> Option<Interval> {
-    let processes = if is_of_processes(analysis) { &*analysis.profile().processes } else { &[] };
+    let processes = if spans_processes(analysis) { &*analysis.profile().processes } else { &[] };
     let init = processes.iter().filter_map(|process| process.init).min()?;
     let fini = processes.iter().filter_map(|process| process.fini).max()?;
     Some(interval(init, fini)).filter(|times| !times.is_empty())

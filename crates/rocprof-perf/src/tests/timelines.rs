@@ -36,14 +36,14 @@ fn the_timeline_counts_every_instant_once() {
 }
 
 /// Ours, but for the timeline, which is of the processes.
-fn of_processes() -> RocprofOptions {
+fn process_options() -> RocprofOptions {
     let conventions = Conventions { timeline: TimelineRule::Processes, ..Conventions::default() };
     RocprofOptions { conventions, ..RocprofOptions::default() }
 }
 
 #[test]
 fn without_times_of_processes_the_total_is_from_the_first_start_to_the_last_end() {
-    let analysis = small(None).analyse(of_processes());
+    let analysis = small(None).analyse(process_options());
     let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(found[0], "total_time | 0.000413");
     assert_eq!(found[4], "idle | 0.000372");
@@ -74,7 +74,7 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
         recorded.run("a_gemm", None, 600, 650).process = second;
         recorded
     };
-    let analysis = recorded().analyse(of_processes());
+    let analysis = recorded().analyse(process_options());
     let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!(
         found,
@@ -97,7 +97,7 @@ fn the_total_of_several_processes_is_from_the_first_to_the_last() {
 
 #[test]
 fn records_outside_of_the_processes_widen_the_total_and_are_told() {
-    let analysis = small(Some((120, 450))).analyse(of_processes());
+    let analysis = small(Some((120, 450))).analyse(process_options());
     let found = rows(&analysis, "gpu_timeline", "type | time ms");
     assert_eq!((found[0].as_str(), found[4].as_str()), ("total_time | 0.000413", "idle | 0.000372"));
     assert_eq!(rocprof_notices(&analysis), [RocprofNotice::OutsideProcessTimes { records: 4 }]);

@@ -15,7 +15,8 @@ fn generated() -> Profile {
 }
 
 fn window(window: Window) -> Result<RocprofAnalysis, WindowError> {
-    RocprofAnalysis::of_window(generated(), RocprofOptions::default(), &window).map(|(analysis, _)| analysis)
+    RocprofAnalysis::from_window(generated(), RocprofOptions::default(), &window)
+        .map(|(analysis, _)| analysis)
 }
 
 /// Dispatches, copies, and values of counters.

@@ -236,9 +236,9 @@ impl<'o> Aligner<'o> {
 
     fn match_gap(&mut self, gap: Gap, left: &mut Vec<Gap>, found: &mut Vec<Found>) {
         let [outline_a, outline_b] = self.sides;
-        let [of_a, of_b] = [A, B]
+        let [keys_a, keys_b] = [A, B]
             .map(|side| gap.nodes[side].iter().map(|&node| self.sides[side].keys(node)).collect::<Vec<_>>());
-        let common = self.sequences.common(&of_a, &of_b);
+        let common = self.sequences.common(&keys_a, &keys_b);
         let unwrapped = gap.unwrapped;
         let mut from = [0, 0];
         let ends = gap.nodes.each_ref().map(Vec::len);
@@ -320,18 +320,20 @@ impl<'o> Aligner<'o> {
         let unwrapped = gap.unwrapped;
         let mut rest = Gap { nodes: [Vec::new(), Vec::new()], unwrapped };
         let mut next = 0;
-        for (of_a, &a) in contents[A].iter().zip(&gap.nodes[A]) {
+        for (content_a, &a) in contents[A].iter().zip(&gap.nodes[A]) {
             let within = next..contents[B].len().min(next + LOOK_AHEAD);
             let mut best: Option<(f64, usize)> = None;
             for at in within {
-                let of_b = &contents[B][at];
-                let is_candidate = of_a.group == of_b.group
+                let content_b = &contents[B][at];
+                let is_candidate = content_a.group == content_b.group
                     && (!is_first_pass
-                        || of_a.group == Group::Program && !of_a.is_within(of_b) && !of_b.is_within(of_a));
+                        || content_a.group == Group::Program
+                            && !content_a.is_within(content_b)
+                            && !content_b.is_within(content_a));
                 if !is_candidate {
                     continue;
                 }
-                let likeness = of_a.likeness(of_b);
+                let likeness = content_a.likeness(content_b);
                 if likeness >= threshold && best.is_none_or(|(most, _)| likeness > most) {
                     best = Some((likeness, at));
                 }
@@ -363,12 +365,12 @@ impl<'o> Aligner<'o> {
             return;
         }
         for group in [Group::Call, Group::Device] {
-            let of_group = [A, B].map(|side| {
+            let group_nodes = [A, B].map(|side| {
                 let outline = self.sides[side];
                 let nodes = gap.nodes[side].iter().copied();
                 nodes.filter(|&node| Group::of(outline.kind(node)) == group).collect::<Vec<_>>()
             });
-            if of_group[A].len() != of_group[B].len() {
+            if group_nodes[A].len() != group_nodes[B].len() {
                 continue;
             }
             for side in [A, B] {
@@ -376,7 +378,7 @@ impl<'o> Aligner<'o> {
                 gap.nodes[side].retain(|&node| Group::of(outline.kind(node)) != group);
             }
             let (relation, level, unwrapped) = (Relation::Replaced, Level::Label, gap.unwrapped);
-            let pairs = of_group[A].iter().zip(&of_group[B]);
+            let pairs = group_nodes[A].iter().zip(&group_nodes[B]);
             found.extend(pairs.map(|(&a, &b)| Found { nodes: [a, b], relation, level, unwrapped }));
         }
     }
@@ -646,10 +648,10 @@ impl Contents {
 /// Sørensen–Dice coefficient of two sorted lists; 0 if both are empty.
 fn dice(a: &[u64], b: &[u64]) -> f64 {
     let (mut at_a, mut at_b, mut common) = (0, 0, 0_usize);
-    while let (Some(of_a), Some(of_b)) = (a.get(at_a), b.get(at_b)) {
-        at_a += usize::from(of_a <= of_b);
-        at_b += usize::from(of_b <= of_a);
-        common += usize::from(of_a == of_b);
+    while let (Some(item_a), Some(item_b)) = (a.get(at_a), b.get(at_b)) {
+        at_a += usize::from(item_a <= item_b);
+        at_b += usize::from(item_b <= item_a);
+        common += usize::from(item_a == item_b);
     }
     match a.len() + b.len() {
         0 => 0.0,

@@ -99,12 +99,12 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         let outline = &self.outlines[A];
         for node in 0..outline.len() as u32 {
             let mate = self.alignment.mate[A][node as usize];
-            if mate == NONE || !outline.kind(node).is_program() || self.is_all_of_its_caller([node, mate]) {
+            if mate == NONE || !outline.kind(node).is_program() || self.fills_caller([node, mate]) {
                 continue;
             }
-            let [of_a, of_b] = matched.entry([key(A, node), key(B, mate)]).or_default();
-            of_a.push(node);
-            of_b.push(mate);
+            let [nodes_a, nodes_b] = matched.entry([key(A, node), key(B, mate)]).or_default();
+            nodes_a.push(node);
+            nodes_b.push(mate);
         }
         if !self.is_cut_differently {
             return matched.into_values().collect();
@@ -122,9 +122,9 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             matched.into_iter().map(|(keys, [nodes, _])| (keys, nodes.len())).collect();
         pairs.sort_few_by_key(|&(keys, count)| (std::cmp::Reverse(count), keys));
         let mut taken = [HashSet::new(), HashSet::new()];
-        pairs.retain(|([of_a, of_b], _)| {
-            let is_free = !taken[A].contains(of_a) && !taken[B].contains(of_b);
-            is_free && taken[A].insert(*of_a) && taken[B].insert(*of_b)
+        pairs.retain(|([nodes_a, nodes_b], _)| {
+            let is_free = !taken[A].contains(nodes_a) && !taken[B].contains(nodes_b);
+            is_free && taken[A].insert(*nodes_a) && taken[B].insert(*nodes_b)
         });
         pairs.into_iter().map(|(keys, _)| [A, B].map(|side| all[side][&keys[side]].clone())).collect()
     }
@@ -178,7 +178,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     }
 
     /// Whether two matched nodes are all that the nodes above them contain, which are matched, too.
-    fn is_all_of_its_caller(&self, nodes: [u32; 2]) -> bool {
+    fn fills_caller(&self, nodes: [u32; 2]) -> bool {
         let above = [A, B].map(|side| self.outlines[side].parent[nodes[side] as usize]);
         self.alignment.mate(A, above[A]) == Some(above[B])
             && [A, B].into_iter().all(|side| {

@@ -48,11 +48,11 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         let count = |kind: NodeKind| {
             self.outlines.each_ref().map(|outline| outline.kind.iter().filter(|&&of| of == kind).count())
         };
-        let [of_a, of_b] = &self.outlines;
+        let [outline_a, outline_b] = &self.outlines;
         let like = |kind: NodeKind| {
-            let nodes = (0..of_a.len() as u32).filter(|&node| of_a.kind(node) == kind);
+            let nodes = (0..outline_a.len() as u32).filter(|&node| outline_a.kind(node) == kind);
             let mates = nodes.filter_map(|node| Some((node, self.alignment.mate(A, node)?)));
-            mates.filter(|&(a, b)| of_a.key(a, Level::Own) == of_b.key(b, Level::Own)).count()
+            mates.filter(|&(a, b)| outline_a.key(a, Level::Own) == outline_b.key(b, Level::Own)).count()
         };
         Likeness {
             operators: count(NodeKind::Operator),

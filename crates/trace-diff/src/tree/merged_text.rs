@@ -71,7 +71,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     /// The children of a node, the first on top: those of A in their order, and what B alone has behind the match that it
     /// follows there.
     fn push_children(&self, node: Merged, depth: usize, open: &mut Vec<(usize, bool, Merged)>) {
-        let of_a = |node: u32| match self.alignment.mate(A, node) {
+        let merged_with_mate = |node: u32| match self.alignment.mate(A, node) {
             Some(mate) => Merged::Both([node, mate]),
             None => Merged::Only(A, node),
         };
@@ -79,27 +79,29 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         let mut children: Vec<Merged> = Vec::new();
         match node {
             Merged::Only(A, node) => {
-                children.extend(self.outlines[A].children(node).iter().map(|&node| of_a(node)))
+                children.extend(self.outlines[A].children(node).iter().map(|&node| merged_with_mate(node)))
             }
             Merged::Only(_, node) => {
                 let left = self.outlines[B].children(node).iter().copied().filter(is_left);
                 children.extend(left.map(|node| Merged::Only(B, node)));
             }
             Merged::Both([a, b]) => {
-                let mut of_b = self.outlines[B].children(b).iter().copied().peekable();
+                let mut children_b = self.outlines[B].children(b).iter().copied().peekable();
                 for &child in self.outlines[A].children(a) {
                     let mate = self
                         .alignment
                         .mate(A, child)
                         .filter(|&mate| self.outlines[B].parent[mate as usize] == b);
-                    while let (Some(mate), Some(next)) = (mate, of_b.next_if(|&next| Some(next) <= mate)) {
+                    while let (Some(mate), Some(next)) =
+                        (mate, children_b.next_if(|&next| Some(next) <= mate))
+                    {
                         if next < mate && is_left(&next) {
                             children.push(Merged::Only(B, next));
                         }
                     }
-                    children.push(of_a(child));
+                    children.push(merged_with_mate(child));
                 }
-                children.extend(of_b.filter(is_left).map(|node| Merged::Only(B, node)));
+                children.extend(children_b.filter(is_left).map(|node| Merged::Only(B, node)));
             }
         }
         let count = children.len();

@@ -91,7 +91,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         });
         let alignment = align(outlines.each_ref());
         let units = units(outlines.each_ref(), &alignment);
-        let is_cut_differently = has_other_numbers_of_calls(trees.each_ref().map(Borrow::borrow), &outlines);
+        let is_cut_differently = has_different_call_counts(trees.each_ref().map(Borrow::borrow), &outlines);
         TreeDiff {
             trees,
             options,
@@ -191,7 +191,7 @@ fn align(sides: [&Outline; 2]) -> Alignment {
 }
 
 /// What [`TreeDiff::is_cut_differently`] says.
-fn has_other_numbers_of_calls(trees: [&TraceTree; 2], outlines: &[Outline; 2]) -> bool {
+fn has_different_call_counts(trees: [&TraceTree; 2], outlines: &[Outline; 2]) -> bool {
     let steps = trees.map(|tree| {
         let (trace, events) = (tree.trace(), tree.trace().events());
         let is_step = |&event: &EventId| {

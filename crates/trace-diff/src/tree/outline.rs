@@ -153,8 +153,8 @@ impl Outline {
     }
 
     /// The first level on which two nodes are equal.
-    pub(crate) fn level(&self, node: u32, other: &Self, of_other: u32) -> Option<Level> {
-        Level::ALL.into_iter().find(|&level| self.key(node, level) == other.key(of_other, level))
+    pub(crate) fn level(&self, node: u32, other: &Self, other_node: u32) -> Option<Level> {
+        Level::ALL.into_iter().find(|&level| self.key(node, level) == other.key(other_node, level))
     }
 
     pub(crate) fn exact(&self, node: u32) -> u64 {

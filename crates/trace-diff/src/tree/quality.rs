@@ -265,14 +265,14 @@ fn nearly_all_device_time_is_matched_with_what_it_is_and_nothing_else_is_certain
         let (Recorded { tree: tree_a, truth: truth_a }, Recorded { tree: tree_b, truth: truth_b }) = (a, b);
         let diff = TreeDiff::new(tree_a, tree_b, DiffOptions::default());
         super::tests::check(&diff);
-        let mut of_pair = Score::default();
-        score(&diff, [&truth_a, &truth_b], &mut of_pair);
-        worst.push((of_pair.right as f64 / of_pair.shared.max(1) as f64, seed));
-        assert_eq!(of_pair.wrong_and_certain, 0, "seed {seed}: {of_pair:?}");
-        total.shared += of_pair.shared;
-        total.right += of_pair.right;
-        total.wrong += of_pair.wrong;
-        total.certain += of_pair.certain;
+        let mut pair_score = Score::default();
+        score(&diff, [&truth_a, &truth_b], &mut pair_score);
+        worst.push((pair_score.right as f64 / pair_score.shared.max(1) as f64, seed));
+        assert_eq!(pair_score.wrong_and_certain, 0, "seed {seed}: {pair_score:?}");
+        total.shared += pair_score.shared;
+        total.right += pair_score.right;
+        total.wrong += pair_score.wrong;
+        total.certain += pair_score.certain;
     }
     worst.sort_few_by(|a, b| a.0.total_cmp(&b.0));
     let share = total.right as f64 / total.shared as f64;
@@ -304,7 +304,7 @@ fn the_order_of_the_runs_does_not_matter() {
         assert_eq!(diff.alignment.mate[A], mirrored.alignment.mate[B], "seed {seed}");
         assert_eq!(diff.alignment.confidence[A], mirrored.alignment.confidence[B]);
         let mut units: Vec<_> = diff.units.iter().map(|unit| unit.events.clone()).collect();
-        let mut of_mirrored: Vec<_> = mirrored
+        let mut mirrored_units: Vec<_> = mirrored
             .units
             .iter()
             .map(|unit| {
@@ -313,8 +313,8 @@ fn the_order_of_the_runs_does_not_matter() {
             })
             .collect();
         units.sort_unstable();
-        of_mirrored.sort_unstable();
-        assert_eq!(units, of_mirrored, "seed {seed}");
+        mirrored_units.sort_unstable();
+        assert_eq!(units, mirrored_units, "seed {seed}");
     }
 }
 

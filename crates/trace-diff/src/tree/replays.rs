@@ -67,9 +67,9 @@ fn align_streams(
     alignment: &mut Alignment,
     sequences: &mut Sequences,
 ) {
-    let [of_a, of_b] =
+    let [keys_a, keys_b] =
         [A, B].map(|side| nodes[side].iter().map(|&node| sides[side].keys(node)).collect::<Vec<_>>());
-    for (a, b) in sequences.common(&of_a, &of_b) {
+    for (a, b) in sequences.common(&keys_a, &keys_b) {
         let (a, b) = (nodes[A][a], nodes[B][b]);
         let is_same = sides[A].level(a, sides[B], b) == Some(Level::Inputs);
         let confidence = if is_same { Confidence::Likely } else { Confidence::Possible };

@@ -62,34 +62,34 @@ impl Sequences {
         let mut open = vec![Stretch { a: 0..a.len(), b: 0..b.len(), searches: 0 }];
         while let Some(mut stretch) = open.pop() {
             strip(a, b, &mut stretch, &mut pairs);
-            let Stretch { a: of_a, b: of_b, searches } = stretch;
-            if of_a.is_empty() || of_b.is_empty() {
+            let Stretch { a: range_a, b: range_b, searches } = stretch;
+            if range_a.is_empty() || range_b.is_empty() {
                 continue;
             }
-            if of_a.len().saturating_mul(of_b.len()) <= TABLE {
-                self.push_by_table(a, b, (of_a, of_b), &mut pairs);
+            if range_a.len().saturating_mul(range_b.len()) <= TABLE {
+                self.push_by_table(a, b, (range_a, range_b), &mut pairs);
                 continue;
             }
             let cuts = if searches < SEARCHES {
-                let (part_a, part_b) = (&a[of_a.clone()], &b[of_b.clone()]);
+                let (part_a, part_b) = (&a[range_a.clone()], &b[range_b.clone()]);
                 let by_level = Level::ALL.into_iter().map(|level| unique_stretches(part_a, part_b, level));
                 by_level.into_iter().find(|cuts| !cuts.is_empty()).unwrap_or_default()
             } else {
                 Vec::new()
             };
-            let (mut from_a, mut from_b) = (of_a.start, of_b.start);
+            let (mut from_a, mut from_b) = (range_a.start, range_b.start);
             let mut push = |to_a: usize, to_b: usize| {
                 open.push(Stretch { a: from_a..to_a, b: from_b..to_b, searches: searches + 1 });
                 (from_a, from_b) = (to_a, to_b);
             };
             if cuts.is_empty() {
-                push(of_a.start + of_a.len() / 2, of_b.start + of_b.len() / 2);
+                push(range_a.start + range_a.len() / 2, range_b.start + range_b.len() / 2);
             }
             // A stretch begins with the element that is cut at, so that it is matched there.
             for (at_a, at_b) in cuts {
-                push(of_a.start + at_a, of_b.start + at_b);
+                push(range_a.start + at_a, range_b.start + at_b);
             }
-            push(of_a.end, of_b.end);
+            push(range_a.end, range_b.end);
         }
         pairs.sort_unstable();
         pairs
@@ -101,11 +101,11 @@ impl Sequences {
         &mut self,
         a: &[Keys],
         b: &[Keys],
-        (of_a, of_b): (Range<usize>, Range<usize>),
+        (range_a, range_b): (Range<usize>, Range<usize>),
         pairs: &mut Vec<(usize, usize)>,
     ) {
-        let (offset_a, offset_b) = (of_a.start, of_b.start);
-        let (a, b) = (&a[of_a], &b[of_b]);
+        let (offset_a, offset_b) = (range_a.start, range_b.start);
+        let (a, b) = (&a[range_a], &b[range_b]);
         let width = b.len() + 1;
         self.table.clear();
         self.table.resize(width * (a.len() + 1), [-1, 0]);
@@ -150,16 +150,16 @@ const IN_GAP: usize = 1;
 
 /// Matches what both stretches begin and end with. No match is worth more, so that none is lost by it.
 fn strip(a: &[Keys], b: &[Keys], stretch: &mut Stretch, pairs: &mut Vec<(usize, usize)>) {
-    let Stretch { a: of_a, b: of_b, .. } = stretch;
+    let Stretch { a: range_a, b: range_b, .. } = stretch;
     let is_open = |a: &Range<usize>, b: &Range<usize>| !Range::is_empty(a) && !Range::is_empty(b);
     let equal = |at_a: usize, at_b: usize| a[at_a][Level::Inputs as usize] == b[at_b][Level::Inputs as usize];
-    while is_open(of_a, of_b) && equal(of_a.start, of_b.start) {
-        pairs.push((of_a.start, of_b.start));
-        (of_a.start, of_b.start) = (of_a.start + 1, of_b.start + 1);
+    while is_open(range_a, range_b) && equal(range_a.start, range_b.start) {
+        pairs.push((range_a.start, range_b.start));
+        (range_a.start, range_b.start) = (range_a.start + 1, range_b.start + 1);
     }
-    while is_open(of_a, of_b) && equal(of_a.end - 1, of_b.end - 1) {
-        (of_a.end, of_b.end) = (of_a.end - 1, of_b.end - 1);
-        pairs.push((of_a.end, of_b.end));
+    while is_open(range_a, range_b) && equal(range_a.end - 1, range_b.end - 1) {
+        (range_a.end, range_b.end) = (range_a.end - 1, range_b.end - 1);
+        pairs.push((range_a.end, range_b.end));
     }
 }
 
@@ -167,13 +167,13 @@ fn strip(a: &[Keys], b: &[Keys], stretch: &mut Stretch, pairs: &mut Vec<(usize, 
 /// in both. Stretches of all lengths count together, so that one unique key that changed places does not outweigh a long
 /// repetitive stretch that did not.
 fn unique_stretches(a: &[Keys], b: &[Keys], level: Level) -> Vec<(usize, usize)> {
-    let [mut of_a, mut of_b] =
+    let [mut hashes_a, mut hashes_b] =
         [a, b].map(|keys| keys.iter().map(|keys| keys[level as usize]).collect::<Vec<u64>>());
     let mut pairs = Vec::new();
     for power in 0..=LONGEST_STRETCH {
         let mut places: HashMap<u64, [Option<usize>; 2]> = HashMap::new();
         let mut repeated: Vec<u64> = Vec::new();
-        for (side, keys) in [&of_a, &of_b].into_iter().enumerate() {
+        for (side, keys) in [&hashes_a, &hashes_b].into_iter().enumerate() {
             for (at, &key) in keys.iter().enumerate() {
                 if places.entry(key).or_default()[side].replace(at).is_some() {
                     repeated.push(key);
@@ -183,7 +183,7 @@ fn unique_stretches(a: &[Keys], b: &[Keys], level: Level) -> Vec<(usize, usize)>
         repeated.iter().for_each(|key| _ = places.remove(key));
         pairs.extend(places.values().filter_map(|&[a, b]| Some((a?, b?))));
         let length = 1 << power;
-        for keys in [&mut of_a, &mut of_b] {
+        for keys in [&mut hashes_a, &mut hashes_b] {
             // The hash of a stretch of double length is made of those of its halves.
             *keys = (0..keys.len().saturating_sub(length))
                 .map(|at| keys[at].rotate_left(23).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ keys[at + length])

@@ -279,9 +279,10 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
     }
 
     fn map_rows(&self) -> Vec<MapRow> {
-        let of_a = (0..self.outlines[A].len() as u32).map(|a| [Some(a), self.alignment.mate(A, a)]);
-        let of_b = (0..self.outlines[B].len() as u32).filter(|&b| self.alignment.mate[B][b as usize] == NONE);
-        of_a.chain(of_b.map(|b| [None, Some(b)])).filter_map(|nodes| self.map_row(nodes)).collect()
+        let rows_a = (0..self.outlines[A].len() as u32).map(|a| [Some(a), self.alignment.mate(A, a)]);
+        let rows_b =
+            (0..self.outlines[B].len() as u32).filter(|&b| self.alignment.mate[B][b as usize] == NONE);
+        rows_a.chain(rows_b.map(|b| [None, Some(b)])).filter_map(|nodes| self.map_row(nodes)).collect()
     }
 
     fn map_row(&self, nodes: [Option<u32>; 2]) -> Option<MapRow> {

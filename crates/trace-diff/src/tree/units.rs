@@ -198,8 +198,8 @@ impl Finder<'_> {
         let node = match place {
             Place::Matched(nodes) | Place::Replays(nodes) => nodes[side],
             // Events of the other run that were replayed from a graph are in the gap, and are not what it is named after.
-            Place::Alone(of_side, node) => {
-                if side == of_side {
+            Place::Alone(sole_side, node) => {
+                if side == sole_side {
                     node
                 } else {
                     NONE
@@ -233,8 +233,8 @@ impl Finder<'_> {
             unit.confidence = self.alignment.confidence[A].get(head as usize).copied();
         }
         unit.status = match (place, &unit.events) {
-            (Place::Gap(_) | Place::Alone(..), [_, of_b]) if of_b.is_empty() => UnitStatus::OnlyA,
-            (Place::Gap(_) | Place::Alone(..), [of_a, _]) if of_a.is_empty() => UnitStatus::OnlyB,
+            (Place::Gap(_) | Place::Alone(..), [_, events_b]) if events_b.is_empty() => UnitStatus::OnlyA,
+            (Place::Gap(_) | Place::Alone(..), [events_a, _]) if events_a.is_empty() => UnitStatus::OnlyB,
             (Place::Gap(_) | Place::Alone(..), _) => UnitStatus::ChangedStructure,
             (Place::Matched([head, _]), _) => match self.alignment.relation[A][head as usize] {
                 Relation::Moved => UnitStatus::Moved,

@@ -10,7 +10,7 @@ use crate::facts::{Facts, Granularity, Tally};
 use crate::finding::{Found, Severity, Verdict};
 
 pub(super) fn start_before_launch(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     // Both times are rounded in files of whole microseconds.
@@ -66,7 +66,7 @@ impl Offset {
         let events = facts.events;
         let most = facts.linked().map(|(event, launch)| events.start(event) - events.start(launch)).min()?;
         let mut is_copy_to_host = PerString::new(facts.trace.strings(), |name| name.contains("DtoH"));
-        let mut waits = PerString::new(facts.trace.strings(), HostWait::of_call);
+        let mut waits = PerString::new(facts.trace.strings(), HostWait::from_call);
         let mut least: Option<i64> = None;
         // Of the work that each track launched; none of it ends so early.
         let mut latest_end = vec![i64::MIN; facts.trace.tracks().len()];
@@ -93,7 +93,7 @@ impl Offset {
 }
 
 pub(super) fn offset(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let Some(Offset { least, most }) = Offset::new(facts) else {
@@ -133,7 +133,7 @@ pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
     const LEAST_LAUNCHES: usize = 10;
     const LEAST_PARTS: usize = 6;
     const LEAST_MICROSECONDS: i64 = 10;
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let events = facts.events;

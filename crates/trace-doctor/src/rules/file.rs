@@ -25,13 +25,13 @@ pub(super) fn ends_early(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn second_trace(facts: &Facts<'_>) -> Verdict {
-    let of_warning = |warning: &Warning| match warning {
+    let warning_found = |warning: &Warning| match warning {
         Warning::SecondTrace { events, .. } => {
             Some(Found::new(Severity::Warning, *events, warning.to_string()))
         }
         _ => None,
     };
-    facts.trace.warnings().iter().find_map(of_warning).into()
+    facts.trace.warnings().iter().find_map(warning_found).into()
 }
 
 pub(super) fn malformed(facts: &Facts<'_>) -> Verdict {
@@ -51,7 +51,7 @@ pub(super) fn malformed(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Whether a time of the wall clock, in ns since 1970, lies in the years 2015 to 2100.
-fn is_of_our_time(nanoseconds: i128) -> bool {
+fn is_plausible_time(nanoseconds: i128) -> bool {
     const YEAR_2015: i128 = 1_420_070_400;
     const YEAR_2101: i128 = 4_133_980_800;
     (YEAR_2015 * 1_000_000_000..YEAR_2101 * 1_000_000_000).contains(&nanoseconds)
@@ -67,16 +67,16 @@ pub(super) fn other_unit(facts: &Facts<'_>) -> Verdict {
     let as_nanoseconds = read / 1000;
     let base = facts.trace.facts().base_time_nanoseconds.filter(|&base| base != 0).map(i128::from);
     let seems = match base {
-        Some(base) if is_of_our_time(base + read) => None,
-        Some(_) if is_of_our_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
-        Some(base) if is_of_our_time(1000 * base + read) => {
+        Some(base) if is_plausible_time(base + read) => None,
+        Some(_) if is_plausible_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
+        Some(base) if is_plausible_time(1000 * base + read) => {
             Some("baseTimeNanoseconds seems to be in microseconds")
         }
-        Some(_) if is_of_our_time(read) => Some(
+        Some(_) if is_plausible_time(read) => Some(
             "times seem to be absolute already, although the file specifies a base, so the base was added twice",
         ),
-        None if is_of_our_time(read) || as_nanoseconds < LEAST_ABSOLUTE => None,
-        None if is_of_our_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
+        None if is_plausible_time(read) || as_nanoseconds < LEAST_ABSOLUTE => None,
+        None if is_plausible_time(as_nanoseconds) => Some("times seem to be in nanoseconds"),
         Some(_) | None => None,
     };
     let found = seems.map(|seems| {
@@ -226,12 +226,13 @@ pub(super) fn repeated_events(facts: &Facts<'_>) -> Verdict {
 pub(super) fn several_processes(facts: &Facts<'_>) -> Verdict {
     let (events, tracks) = (facts.events, facts.trace.tracks());
     let process = |event: EventId| tracks.get(events.track(event)).pid;
-    let of_host = tracks.ids().zip(&facts.census.is_of_host).filter(|(_, is_of_host)| **is_of_host);
-    let processes: BTreeSet<RowId> = of_host.map(|(track, _)| tracks.get(track).pid).collect();
+    let host_tracks =
+        tracks.ids().zip(&facts.census.is_host_track).filter(|(_, is_host_track)| **is_host_track);
+    let processes: BTreeSet<RowId> = host_tracks.map(|(track, _)| tracks.get(track).pid).collect();
     if processes.len() < 2 {
         return Verdict::Sound { guarded: 0 };
     }
-    if facts.is_of_foreign_device() {
+    if facts.has_foreign_device() {
         return Verdict::Sound { guarded: processes.len() as u64 };
     }
     let mut collisions = Tally::default();
@@ -297,15 +298,15 @@ mod tests {
     use trace_ingest::{Accelerator, Category, EventArguments, MemoryEvent, TraceFacts};
 
     use crate::Severity;
-    use crate::recording::{Recording, correlated, of_text};
+    use crate::recording::{Recording, correlated, diagnose_text};
 
     const EVENT: &str = r#"{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}"#;
 
     #[test]
     fn a_file_that_ends_in_the_middle_is_an_error() {
-        let whole = of_text(&format!(r#"{{"traceEvents":[{EVENT}]}}"#));
+        let whole = diagnose_text(&format!(r#"{{"traceEvents":[{EVENT}]}}"#));
         assert!(whole.find("F1").is_none());
-        let cut = of_text(&format!(r#"{{"traceEvents":[{EVENT},{{"ph":"#));
+        let cut = diagnose_text(&format!(r#"{{"traceEvents":[{EVENT},{{"ph":"#));
         let found = cut.find("F1").unwrap();
         assert_eq!((found.severity, found.count), (Severity::Error, 1));
         assert!(cut.doubts().unwrap().contains("(F1; sheet recording)"));
@@ -315,7 +316,7 @@ mod tests {
     fn a_second_trace_in_the_file_is_a_warning() {
         let trace = format!(r#"{{"traceEvents":[{EVENT}]}}"#);
         let second = |behind: &str| {
-            let diagnosis = of_text(&format!("{trace}{behind}"));
+            let diagnosis = diagnose_text(&format!("{trace}{behind}"));
             diagnosis.find("F10").map(|found| (found.severity, found.count))
         };
         assert_eq!(second(&trace), Some((Severity::Warning, 1)));
@@ -328,14 +329,15 @@ mod tests {
 
     #[test]
     fn malformed_events_are_a_warning() {
-        let diagnosis = of_text(&format!(r#"{{"traceEvents":[{EVENT},17,{EVENT}]}}"#));
+        let diagnosis = diagnose_text(&format!(r#"{{"traceEvents":[{EVENT},17,{EVENT}]}}"#));
         let found = diagnosis.find("F2").unwrap();
         assert_eq!((found.severity, found.count), (Severity::Warning, 1));
     }
 
     #[test]
     fn events_without_a_time_or_far_from_all_others_are_impossible() {
-        let diagnosis = of_text(&format!(r#"{{"traceEvents":[{EVENT},{{"ph":"X","name":"b","dur":1}}]}}"#));
+        let diagnosis =
+            diagnose_text(&format!(r#"{{"traceEvents":[{EVENT},{{"ph":"X","name":"b","dur":1}}]}}"#));
         let found = diagnosis.find("F6").unwrap();
         assert_eq!((found.severity, found.count), (Severity::Warning, 1));
 

@@ -33,12 +33,12 @@ pub(super) fn copies_on_stream_0(facts: &Facts<'_>) -> Verdict {
         return Verdict::NotExamined("only ROCm's recorder has this fault");
     }
     let events = facts.events;
-    let of_kind =
+    let kind_events =
         |category| facts.device.iter().copied().filter(move |&event| events.category(event) == category);
     let to_device: Vec<EventId> =
-        of_kind(Category::GPU_MEMCPY).filter(|&event| facts.trace.name(event).contains("HtoD")).collect();
+        kind_events(Category::GPU_MEMCPY).filter(|&event| facts.trace.name(event).contains("HtoD")).collect();
     let on_0 = |event: EventId| events.stream(event) == Some(0);
-    let kernels: Vec<EventId> = of_kind(Category::KERNEL).collect();
+    let kernels: Vec<EventId> = kind_events(Category::KERNEL).collect();
     let fires = !to_device.is_empty()
         && to_device.iter().all(|&copy| on_0(copy))
         && kernels.len() >= FEW_KERNELS
@@ -54,7 +54,7 @@ pub(super) fn copies_on_stream_0(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn shared_by_device_events(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let events = facts.events;
@@ -96,7 +96,7 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
     let mut uses: HashMap<(Option<i64>, RowId), u64> = HashMap::new();
     let mut handles = Tally::default();
     // Neighbours mostly share their stream.
-    let (mut last, mut in_a_row) = (None, 0);
+    let (mut last, mut run_length) = (None, 0);
     for &event in &facts.device {
         let row = || tracks.get(events.track(event)).tid;
         let stream = events.stream(event).map_or_else(row, RowId::Number);
@@ -105,12 +105,12 @@ pub(super) fn executor_streams(facts: &Facts<'_>) -> Verdict {
         }
         let stream = (events.device(event), stream);
         if let Some(last) = last.replace(stream).filter(|&last| last != stream) {
-            *uses.entry(last).or_default() += std::mem::take(&mut in_a_row);
+            *uses.entry(last).or_default() += std::mem::take(&mut run_length);
         }
-        in_a_row += 1;
+        run_length += 1;
     }
     if let Some(last) = last {
-        *uses.entry(last).or_default() += in_a_row;
+        *uses.entry(last).or_default() += run_length;
     }
     let short_lived = uses.values().filter(|&&uses| uses < FEW_EVENTS).count();
     let found = if handles.count > 0 {
@@ -175,7 +175,7 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
         return Verdict::NotExamined("no device events to link");
     }
     let events = facts.events;
-    let (of_operators, of_annotations) = (&facts.census.operator_ids, &facts.census.annotation_ids);
+    let (operator_ids, annotation_ids) = (&facts.census.operator_ids, &facts.census.annotation_ids);
     let (mut all, mut own, mut foreign) = (0u64, Tally::default(), Tally::default());
     for event in facts.calls.iter().map(|call| call.event).chain(facts.device.iter().copied()) {
         let Some(id) = events.external_id(event).filter(|&id| id != 0) else { continue };
@@ -183,7 +183,7 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
         if Some(id) == events.correlation(event) {
             own.add(events, event);
         }
-        if !of_operators.contains(id) && !of_annotations.contains(id) {
+        if !operator_ids.contains(id) && !annotation_ids.contains(id) {
             foreign.add(events, event);
         }
     }
@@ -194,7 +194,7 @@ pub(super) fn foreign_external_ids(facts: &Facts<'_>) -> Verdict {
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Info, &own, text) })
     } else if foreign.count >= FEW
         && foreign.count * 100 >= all * 5
-        && !(of_operators.is_empty() && of_annotations.is_empty())
+        && !(operator_ids.is_empty() && annotation_ids.is_empty())
     {
         let text = format!("{} {of} match no operator", grouped(foreign.count.into()));
         Some(Found { of: Some(all), time: None, ..Found::tally(Severity::Note, &foreign, text) })

@@ -76,7 +76,7 @@ pub(super) fn no_device_events(facts: &Facts<'_>) -> Verdict {
     if !facts.device.is_empty() {
         return Verdict::Sound { guarded: 0 };
     }
-    if facts.is_of_foreign_device() {
+    if facts.has_foreign_device() {
         return Verdict::Sound { guarded: launches.len() as u64 };
     }
     if launches.len() < FEW {
@@ -110,7 +110,7 @@ fn severity_of_loss(lost: u64, of: u64) -> Severity {
 }
 
 pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let lost = facts.tree.lost_launches();
@@ -133,7 +133,7 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn lost_replays(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let lost = facts.tree.lost_launches();
@@ -154,7 +154,7 @@ pub(super) fn lost_replays(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn missing_calls(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     if facts.census.operators.count == 0 && facts.calls.is_empty() {
@@ -193,9 +193,9 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
     let (Some(&(smallest, _)), Some(&(largest, _))) = (facts.called.first(), facts.called.last()) else {
         return Verdict::NotExamined("no calls were recorded");
     };
-    let of_device = facts.device.iter().filter_map(|&event| facts.events.correlation(event));
-    let of_calls = facts.called.iter().map(|&(id, _)| id);
-    let (known, _) = IdSet::new(of_calls.chain(of_device).filter(|id| (smallest..=largest).contains(id)));
+    let device_ids = facts.device.iter().filter_map(|&event| facts.events.correlation(event));
+    let call_ids = facts.called.iter().map(|&(id, _)| id);
+    let (known, _) = IdSet::new(call_ids.chain(device_ids).filter(|id| (smallest..=largest).contains(id)));
     let all = largest.abs_diff(smallest).saturating_add(1);
     let missing = all - known.len();
     let found = (missing > 0).then(|| {
@@ -224,7 +224,7 @@ pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
 pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
     let log = facts.trace.facts().log;
     // A recorder without a GPU of NVIDIA or AMD says so, which is no fault.
-    let (missing_gpus, guarded) = match facts.device.is_empty() || facts.is_of_foreign_device() {
+    let (missing_gpus, guarded) = match facts.device.is_empty() || facts.has_foreign_device() {
         true => (0, log.missing_gpus),
         false => (log.missing_gpus, 0),
     };
@@ -286,17 +286,17 @@ pub(super) fn uneven_replays(facts: &Facts<'_>) -> Verdict {
             replays.entry(key).or_insert((0, event)).0 += 1;
         }
     }
-    let mut of_graphs: HashMap<i64, Vec<Replay>> = HashMap::new();
+    let mut replays_by_graph: HashMap<i64, Vec<Replay>> = HashMap::new();
     for ((graph, _), replay) in replays {
-        of_graphs.entry(graph).or_default().push(replay);
+        replays_by_graph.entry(graph).or_default().push(replay);
     }
     let start = |replay: &Replay| (facts.events.start(replay.1), replay.1);
     let (mut compared, mut guarded) = (0, 0);
     let mut short: Vec<Replay> = Vec::new();
-    for of_graph in of_graphs.values_mut() {
-        of_graph.sort_unstable_by_key(start);
+    for graph_replays in replays_by_graph.values_mut() {
+        graph_replays.sort_unstable_by_key(start);
         // The recording may begin or end in the first and in the last.
-        let [first, inner @ .., last] = &of_graph[..] else { continue };
+        let [first, inner @ .., last] = &graph_replays[..] else { continue };
         let Some(&most) = inner.iter().map(|(events, _)| events).max() else { continue };
         compared += inner.len() as u64;
         guarded += [first, last].iter().filter(|replay| replay.0 < most).count() as u64;

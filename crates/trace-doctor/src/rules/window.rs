@@ -10,7 +10,7 @@ use crate::finding::{Found, Severity, Verdict};
 pub(super) fn open_spans(facts: &Facts<'_>) -> Verdict {
     let unfinished = facts.events.arguments().unfinished.iter();
     let mut open = Tally::of(facts.events, unfinished.map(|(row, ())| EventId(row as u32)));
-    let mut ends_are_known = true;
+    let mut has_known_ends = true;
     for warning in facts.trace.warnings() {
         if let Warning::Events {
             fault: EventFault::UnclosedBegin | EventFault::UnendedSlice,
@@ -20,7 +20,7 @@ pub(super) fn open_spans(facts: &Facts<'_>) -> Verdict {
         {
             open.count += count;
             open.first = open.first.min(facts.events.find_uid(*first_uid)).or(open.first);
-            ends_are_known = false;
+            has_known_ends = false;
         }
     }
     let found = (open.count > 0).then(|| {
@@ -29,13 +29,13 @@ pub(super) fn open_spans(facts: &Facts<'_>) -> Verdict {
             counted(open.count as usize, "span was", "spans were")
         );
         let found = Found::tally(Severity::Note, &open, text);
-        Found { time: found.time.filter(|_| ends_are_known), ..found }
+        Found { time: found.time.filter(|_| has_known_ends), ..found }
     });
     found.into()
 }
 
 pub(super) fn queued_before(facts: &Facts<'_>) -> Verdict {
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let unlinked = facts.unlinked_by_id();
@@ -66,7 +66,7 @@ pub(super) fn queued_before(facts: &Facts<'_>) -> Verdict {
 pub(super) fn device_records_shorter(facts: &Facts<'_>) -> Verdict {
     /// So many launches at the head without device events are more than the recorder's start explains.
     const MANY: usize = 5;
-    if let Some(reason) = facts.links_are_unknown() {
+    if let Some(reason) = facts.unlinked_reason() {
         return Verdict::NotExamined(reason);
     }
     let lost = facts.tree.lost_launches();
@@ -128,13 +128,16 @@ pub(super) fn odd_steps(facts: &Facts<'_>) -> Verdict {
     let length = |step: &EventId| events.duration(*step);
     let median_without =
         |odd: &EventId| upper_median(steps.iter().filter(|step| *step != odd).map(length)).unwrap_or(0);
-    let (of_first, of_last) = (median_without(first), median_without(last));
+    let (first_median, last_median) = (median_without(first), median_without(last));
     let ratio = |step: &EventId, median: i64| decimal(length(step) as f64 / median.max(1) as f64, 2);
     let mut odd = Vec::new();
-    if length(first) * 2 > of_first * 3 {
-        odd.push((*first, format!("the first step is warm-up: {} times the median", ratio(first, of_first))));
+    if length(first) * 2 > first_median * 3 {
+        odd.push((
+            *first,
+            format!("the first step is warm-up: {} times the median", ratio(first, first_median)),
+        ));
     }
-    for (step, median, which) in [(first, of_first, "first"), (last, of_last, "last")] {
+    for (step, median, which) in [(first, first_median, "first"), (last, last_median, "last")] {
         if length(step) * 2 < median {
             odd.push((
                 *step,
@@ -204,7 +207,7 @@ mod tests {
             let text = format!(
                 r#"{{"traceEvents":[{{"ph":"B","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1.5}}{end}]}}"#
             );
-            let found = crate::recording::of_text(&text).find("W1").cloned();
+            let found = crate::recording::diagnose_text(&text).find("W1").cloned();
             found.map(|found| (found.severity, found.count, found.time))
         };
         assert_eq!(seen(""), Some((Severity::Note, 1, None)));

@@ -245,32 +245,32 @@ struct Faults {
 impl Faults {
     /// Adds those of a run that begins at `offset` of the text with entry `first_uid`.
     fn append(&mut self, run: &Run, offset: u64, first_uid: u32) {
-        let of_run = &run.faults;
-        self.malformed += of_run.malformed;
-        self.malformed_bytes += of_run.malformed_bytes;
-        if let (None, Some((at, reason))) = (self.first_malformed, of_run.first_malformed) {
+        let run_faults = &run.faults;
+        self.malformed += run_faults.malformed;
+        self.malformed_bytes += run_faults.malformed_bytes;
+        if let (None, Some((at, reason))) = (self.first_malformed, run_faults.first_malformed) {
             self.first_malformed = Some((offset + at as u64, reason));
         }
         for (tally, more) in [
-            (&mut self.without_timestamp, of_run.without_timestamp),
-            (&mut self.without_duration, of_run.without_duration),
-            (&mut self.negative_duration, of_run.negative_duration),
-            (&mut self.without_name, of_run.without_name),
-            (&mut self.unreadable_memory, of_run.unreadable_memory),
-            (&mut self.unreadable_sample, of_run.unreadable_sample),
+            (&mut self.without_timestamp, run_faults.without_timestamp),
+            (&mut self.without_duration, run_faults.without_duration),
+            (&mut self.negative_duration, run_faults.negative_duration),
+            (&mut self.without_name, run_faults.without_name),
+            (&mut self.unreadable_memory, run_faults.unreadable_memory),
+            (&mut self.unreadable_sample, run_faults.unreadable_sample),
         ] {
             if tally.count == 0 {
                 tally.first = first_uid + more.first;
             }
             tally.count += more.count;
         }
-        for &(phase, count) in &of_run.unused_phases {
+        for &(phase, count) in &run_faults.unused_phases {
             match self.unused_phases.iter_mut().find(|(known, _)| *known == phase) {
                 Some((_, total)) => *total += count,
                 None => self.unused_phases.push((phase, count)),
             }
         }
-        self.unknown_metadata += of_run.unknown_metadata;
+        self.unknown_metadata += run_faults.unknown_metadata;
     }
 
     /// Adds a warning per kind that occurred.

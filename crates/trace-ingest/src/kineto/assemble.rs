@@ -16,7 +16,7 @@ use crate::warning::Warning;
 const LONGEST_VALUE: usize = 64 << 20;
 
 /// What is wrong with a `traceEvents` that holds something else.
-pub(crate) const EVENTS_ARE_NO_LIST: &str = "'traceEvents' must be a list";
+pub(crate) const EVENTS_NOT_A_LIST: &str = "'traceEvents' must be a list";
 
 /// Where in the file the assembler is.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ pub(crate) struct Assembler<S> {
     /// Bytes of text used so far, the carry excluded.
     offset: u64,
     events_found: bool,
-    events_are_no_list: bool,
+    lacks_event_list: bool,
     keys: Vec<String>,
     sink: S,
 }
@@ -135,7 +135,7 @@ impl<S: Sink> Assembler<S> {
             enough: 0,
             offset: 0,
             events_found: false,
-            events_are_no_list: false,
+            lacks_event_list: false,
             keys: Vec::new(),
             sink,
         }
@@ -288,7 +288,7 @@ impl<S: Sink> Assembler<S> {
             self.events_found = true;
             return Ok(scanner.position + 1);
         }
-        self.events_are_no_list |= key == b"traceEvents";
+        self.lacks_event_list |= key == b"traceEvents";
         if let Some(key) = known_key(key) {
             let start = scanner.position;
             scanner.value()?;
@@ -312,7 +312,7 @@ impl<S: Sink> Assembler<S> {
         self.use_carry()?;
         if !self.events_found {
             let detail = match (&self.state, self.keys.is_empty()) {
-                (State::Done, _) if self.events_are_no_list => EVENTS_ARE_NO_LIST.to_string(),
+                (State::Done, _) if self.lacks_event_list => EVENTS_NOT_A_LIST.to_string(),
                 (State::Done, true) => "the top-level object has no \"traceEvents\" list".to_string(),
                 (State::Done, false) => {
                     format!(

@@ -77,8 +77,8 @@ impl<'t> RawEntry<'t> {
     /// The category, where it is one of those that [`Category`] has constants for.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        let of_device = || Category::of_device_event(self.category, self.name)?.1;
-        Category::known(self.category).or_else(of_device)
+        let device_category = || Category::from_device_event(self.category, self.name)?.1;
+        Category::known(self.category).or_else(device_category)
     }
 
     /// The text of `cat` as it stands; empty without.

@@ -29,7 +29,7 @@ pub(crate) use pftrace::FORMAT as PFTRACE;
 /// For other formats whose files are lists of events in the same JSON.
 #[cfg(feature = "rocprof")]
 pub(crate) mod event_list {
-    pub(crate) use super::assemble::{EVENTS_ARE_NO_LIST, Refusal, Sink, TrailingText};
+    pub(crate) use super::assemble::{EVENTS_NOT_A_LIST, Refusal, Sink, TrailingText};
     pub(crate) use super::pipeline::{BLOCK, read_into};
     pub(crate) use super::run::{RunEnd, walk};
 }

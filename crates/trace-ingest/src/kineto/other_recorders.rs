@@ -56,7 +56,7 @@ pub(super) fn settle(trace: &mut Trace, kinds_of_work: &[(usize, StringId)]) {
             trace.facts.accelerator = Some(Accelerator::Npu);
             settle_ascend(trace, kinds_of_work);
         }
-        _ if is_of_xprof(trace) => settle_xprof(trace, kinds_of_work),
+        _ if is_xprof(trace) => settle_xprof(trace, kinds_of_work),
         _ if trace.strings.find(HOST_OF_AUTOGRAD).is_some() => settle_autograd(trace),
         _ => {}
     }
@@ -136,7 +136,7 @@ fn names(trace: &Trace, track: TrackId) -> Option<(&str, &str)> {
 }
 
 /// Whether XProf wrote the trace: it has a process of a host or device under XLA's name for it, and no category.
-fn is_of_xprof(trace: &Trace) -> bool {
+fn is_xprof(trace: &Trace) -> bool {
     let is_named = |track| {
         names(trace, track).is_some_and(|(process, _)| {
             process == "/host:CPU" || DEVICES_OF_XPROF.iter().any(|(device, _)| process.starts_with(device))
@@ -158,16 +158,16 @@ fn settle_xprof(trace: &mut Trace, framework_ops: &[(usize, StringId)]) {
         allocations: false,
         ..trace.facts.recorder
     };
-    let of_xprof: Vec<Option<OfXprof>> =
-        trace.tracks.ids().map(|track| OfXprof::of_track(trace, track)).collect();
-    if of_xprof.iter().flatten().any(|track| track.is_tpu) {
+    let xprof_tracks: Vec<Option<XprofTrack>> =
+        trace.tracks.ids().map(|track| XprofTrack::from_track(trace, track)).collect();
+    if xprof_tracks.iter().flatten().any(|track| track.is_tpu) {
         trace.facts.accelerator = Some(Accelerator::Tpu);
     }
     let runs = RUNS_OF_XPROF.map(|(_, category)| trace.intern_category(category));
     let mut columns = [SparseColumn::default(), SparseColumn::default()];
     for event in trace.events.ids() {
         let (row, track) = (event.index(), trace.events.track(event));
-        let Some(OfXprof { device, is_tpu, runs_as }) = of_xprof[track.index()] else { continue };
+        let Some(XprofTrack { device, is_tpu, runs_as }) = xprof_tracks[track.index()] else { continue };
         let name = trace.strings.get(trace.events.name(event));
         trace.events.category[row] = match runs_as {
             Some(kind) => runs[kind],
@@ -192,16 +192,16 @@ fn settle_xprof(trace: &mut Trace, framework_ops: &[(usize, StringId)]) {
 
 /// What the events of a thread of XProf are.
 #[derive(Clone, Copy)]
-struct OfXprof {
+struct XprofTrack {
     device: i64,
     is_tpu: bool,
     /// Their position in [`RUNS_OF_XPROF`], where they are no work.
     runs_as: Option<usize>,
 }
 
-impl OfXprof {
+impl XprofTrack {
     /// `None` of threads of the host, and of those that put work together.
-    fn of_track(trace: &Trace, track: TrackId) -> Option<OfXprof> {
+    fn from_track(trace: &Trace, track: TrackId) -> Option<XprofTrack> {
         let (process, thread) = names(trace, track)?;
         let (prefix, work) = DEVICES_OF_XPROF.iter().find(|(prefix, _)| process.starts_with(prefix))?;
         let runs_as = RUNS_OF_XPROF.iter().position(|(runs, _)| thread == *runs);
@@ -209,7 +209,7 @@ impl OfXprof {
             return None;
         }
         let device = process[prefix.len()..].split(' ').next()?.parse().ok()?;
-        Some(OfXprof { device, is_tpu: *prefix == TPU_OF_XPROF, runs_as })
+        Some(XprofTrack { device, is_tpu: *prefix == TPU_OF_XPROF, runs_as })
     }
 }
 

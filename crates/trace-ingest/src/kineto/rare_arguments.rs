@@ -130,12 +130,12 @@ const SHOWN: [&[u8]; 3] = [b"Process Group Ranks", b"In split size", b"Out split
 
 /// By the length of names, the first argument of that length. Most arguments of most events are none of the table, which
 /// their length says without a comparison.
-const FIRST_OF_LENGTH: [Option<RareField>; LONGEST + 1] = of_same_length().0;
+const FIRST_OF_LENGTH: [Option<RareField>; LONGEST + 1] = length_chains().0;
 /// By argument, the next whose name is as long.
-const NEXT_OF_LENGTH: [Option<RareField>; FIELDS.len()] = of_same_length().1;
+const NEXT_OF_LENGTH: [Option<RareField>; FIELDS.len()] = length_chains().1;
 const LONGEST: usize = 33;
 
-const fn of_same_length() -> ([Option<RareField>; LONGEST + 1], [Option<RareField>; FIELDS.len()]) {
+const fn length_chains() -> ([Option<RareField>; LONGEST + 1], [Option<RareField>; FIELDS.len()]) {
     let (mut first, mut next) = ([None; LONGEST + 1], [None; FIELDS.len()]);
     let mut at = FIELDS.len();
     while at > 0 {

@@ -496,7 +496,7 @@ impl Run {
             return known.0;
         }
         if let Some((accelerator, category)) =
-            Category::of_device_event(entry.category, entry.name.unwrap_or_default())
+            Category::from_device_event(entry.category, entry.name.unwrap_or_default())
         {
             self.accelerator = Some(accelerator);
             // The process of such an event is its device.

@@ -35,7 +35,7 @@ pub(super) struct Header {
 
 /// Whether a text begins with the header of an ops CSV.
 pub fn is_ops_csv(head: &[u8]) -> bool {
-    Header::at_start(head).is_some_and(|header| header.is_of_profiler())
+    Header::at_start(head).is_some_and(|header| header.is_profiler_csv())
 }
 
 impl Header {
@@ -64,14 +64,14 @@ impl Header {
         self.names.iter().position(|other| other == name)
     }
 
-    fn is_of_profiler(&self) -> bool {
+    fn is_profiler_csv(&self) -> bool {
         TELLING.iter().filter(|name| self.position(name).is_some()).count() >= ENOUGH
     }
 
     /// Form of the header.
     pub(super) fn format(&self) -> CsvFormat {
-        let of_device = ["DEVICE ARCH", "AVAILABLE WORKER CORE COUNT"];
-        if of_device.iter().any(|name| self.position(name).is_some()) {
+        let device_columns = ["DEVICE ARCH", "AVAILABLE WORKER CORE COUNT"];
+        if device_columns.iter().any(|name| self.position(name).is_some()) {
             CsvFormat::V2_1
         } else if self.names.iter().any(|name| name.contains("_PAD[LOGICAL]")) {
             CsvFormat::V2
@@ -91,8 +91,8 @@ impl Header {
         if missing.is_empty() {
             return Ok(());
         }
-        if !self.is_of_profiler() {
-            let found = self.what_it_is(head);
+        if !self.is_profiler_csv() {
+            let found = self.description(head);
             return Err(IngestError::NotOpsCsv { path: path.to_path_buf(), found });
         }
         let plural = if missing.len() == 1 { "column" } else { "columns" };
@@ -127,7 +127,7 @@ impl Header {
         }
     }
 
-    fn what_it_is(&self, head: &[u8]) -> String {
+    fn description(&self, head: &[u8]) -> String {
         if self.position("OP Code").is_some() && self.position("Total %").is_some() {
             return "a report's CSV, not the profiler's".to_string();
         }

@@ -79,7 +79,7 @@ pub(super) struct Conversion<'t> {
     /// Names of NVTX domains of a process.
     domains: HashMap<(GlobalId, i64), StringId>,
     /// Ranges of domains whose names were not read before them, with their texts.
-    of_unnamed_domains: Vec<(NvtxSpan, TrackId, StringId, Payload)>,
+    unnamed_domain_ranges: Vec<(NvtxSpan, TrackId, StringId, Payload)>,
     /// Names of threads by NVTX.
     thread_names: Vec<(GlobalId, StringId)>,
     calls: HashMap<i64, Call>,
@@ -131,7 +131,7 @@ impl<'t> Conversion<'t> {
             trace,
             numbers: IndexSet::default(),
             domains: HashMap::new(),
-            of_unnamed_domains: Vec::new(),
+            unnamed_domain_ranges: Vec::new(),
             thread_names: Vec::new(),
             calls: HashMap::new(),
             caller: None,
@@ -254,7 +254,7 @@ impl<'t> Conversion<'t> {
             this.strings.faults.add(part.faults);
             part.clear();
         })?;
-        for (range, track, text, payload) in std::mem::take(&mut self.of_unnamed_domains) {
+        for (range, track, text, payload) in std::mem::take(&mut self.unnamed_domain_ranges) {
             let text = self.trace.text(text).to_string();
             self.domain_range(range, track, &text, payload);
         }
@@ -265,7 +265,7 @@ impl<'t> Conversion<'t> {
     fn nvtx_row(&mut self, range: NvtxSpan, text: NvtxText<'_>, whole: Option<&str>, payload: Payload) {
         if matches!(range.kind, nvtx::DOMAIN_CREATED | nvtx::THREAD_NAME) {
             self.nvtx_name(range, text.name);
-        } else if !self.is_of_other_process(range.thread) {
+        } else if !self.is_other_process(range.thread) {
             let track = self.thread(range.thread);
             self.nvtx(range, track, text, whole, payload);
         }
@@ -302,7 +302,7 @@ impl<'t> Conversion<'t> {
             } else {
                 // The row that names the domain may come later.
                 let text = self.trace.intern(text.name);
-                self.of_unnamed_domains.push((range, track, text, payload));
+                self.unnamed_domain_ranges.push((range, track, text, payload));
             }
             return;
         }
@@ -314,10 +314,10 @@ impl<'t> Conversion<'t> {
         }
         // Each process counts its calls for itself.
         let number = thread.map_or(0, |thread| self.number(thread.process()));
-        let of_process = |id: i64| process_correlation(number, id as u64);
+        let scoped_id = |id: i64| process_correlation(number, id as u64);
         let arguments = EventArguments {
-            external_id: text.operator.map(of_process),
-            sequence_number: text.sequence.map(of_process),
+            external_id: text.operator.map(scoped_id),
+            sequence_number: text.sequence.map(scoped_id),
             signature: text.sizes.and_then(|sizes| self.signature(sizes)),
             nvtx: whole.map(|text| NvtxRange { text: Some(text), ..NvtxRange::default() }),
             ..EventArguments::default()
@@ -397,7 +397,7 @@ impl<'t> Conversion<'t> {
         if let Some(process) = thread.map(GlobalId::process) {
             self.has_other_callers |= *self.caller.get_or_insert(process) != process;
         }
-        if self.is_of_other_process(thread) {
+        if self.is_other_process(thread) {
             return;
         }
         let call = self.call(name);
@@ -432,7 +432,7 @@ impl<'t> Conversion<'t> {
         self.rows(OS_CALLS, &["start", "end"], &["start", "end", "globalTid", "nameId"], |this, row| {
             let span = span(row)?;
             let thread = GlobalId::from_column(row.integer(2)?);
-            if this.is_of_other_process(thread) {
+            if this.is_other_process(thread) {
                 return Ok(());
             }
             let name = this.string("call", row.required(3)?);
@@ -486,12 +486,12 @@ impl<'t> Conversion<'t> {
     fn read_graphs(&mut self) -> Result<(), Broken> {
         let columns = DeviceRow::columns(&["graphId"]);
         let mut replays = false;
-        let of_nodes = std::mem::take(&mut self.correlations);
+        let node_correlations = std::mem::take(&mut self.correlations);
         self.rows(GRAPH, &DeviceRow::FIRST[..3], &columns, |this, row| {
             let graph = row.integer(4)?;
             let row = DeviceRow::read(row, 1)?;
             let Some(work) = this.device_work(&row) else { return Ok(()) };
-            if work.correlation.is_some_and(|number| of_nodes.contains(number)) {
+            if work.correlation.is_some_and(|number| node_correlations.contains(number)) {
                 return Ok(());
             }
             replays = true;
@@ -503,7 +503,7 @@ impl<'t> Conversion<'t> {
             this.describe(event, &work.arguments(&row));
             Ok(())
         })?;
-        self.correlations.extend(of_nodes);
+        self.correlations.extend(node_correlations);
         if replays {
             self.trace.warnings.push(Warning::NotRecorded {
                 what: "the kernels inside CUDA graphs: each replay is one span",
@@ -559,7 +559,7 @@ impl<'t> Conversion<'t> {
     /// What the columns of all device work say; `None` for work whose times CUPTI did not collect.
     fn device_work(&mut self, row: &DeviceRow) -> Option<DeviceWork> {
         let process = row.process.or_else(|| self.sole_caller());
-        if self.is_of_other_process(process) {
+        if self.is_other_process(process) {
             return None;
         }
         let key = process.zip(row.correlation);
@@ -589,7 +589,7 @@ impl<'t> Conversion<'t> {
     }
 
     /// Whether a row is of another process than the one that is read.
-    fn is_of_other_process(&mut self, process: Option<GlobalId>) -> bool {
+    fn is_other_process(&mut self, process: Option<GlobalId>) -> bool {
         let Some(wanted) = self.tables.reading().process else { return false };
         self.without_process += u64::from(process.is_none());
         process.is_none_or(|process| process.process().packed() != wanted)
@@ -622,7 +622,7 @@ impl<'t> Conversion<'t> {
             let (device, context, stream) = (known(row.integer(2)?), row.integer(3)?, known(row.integer(4)?));
             let correlation = correlation(row.integer(5)?);
             let process = GlobalId::from_column(row.integer(6)?).or_else(|| this.sole_caller());
-            if this.is_of_other_process(process) {
+            if this.is_other_process(process) {
                 return Ok(());
             }
             let recorded = this.references.enumerations.sync_type(row.integer(7)?);
@@ -630,8 +630,8 @@ impl<'t> Conversion<'t> {
             let kind = key.and_then(|key| this.waits.get(&key).copied()).unwrap_or(recorded);
             // The column of the device is 0 for all rows of some recorders; that of the work in the context is right.
             let context = context.and_then(|id| u32::try_from(id).ok());
-            let of_work = process.zip(context).and_then(|id| this.contexts.get(&id).copied());
-            let device = of_work.or(device).map(|device| this.references.gpus.number(process, device));
+            let context_device = process.zip(context).and_then(|id| this.contexts.get(&id).copied());
+            let device = context_device.or(device).map(|device| this.references.gpus.number(process, device));
             let name = this.trace.intern(kind);
             let correlation = this.linked(key);
             if let Some(number) = correlation {
@@ -659,7 +659,7 @@ impl<'t> Conversion<'t> {
             self.rows(table, &["start", "end"], &COLUMNS, |this, row| {
                 let span = span(row)?;
                 let thread = GlobalId::from_column(row.integer(2)?);
-                if this.is_of_other_process(thread) {
+                if this.is_other_process(thread) {
                     return Ok(());
                 }
                 let name = row.integer(3)?;
@@ -669,7 +669,7 @@ impl<'t> Conversion<'t> {
                 let kind = this.trace.intern(kind);
                 let name = name.map_or(kind, |id| this.string("overhead", id));
                 let track = this.thread(thread);
-                let overhead = Some(Overhead { kind, is_of_recorder: table == PROFILER_OVERHEAD });
+                let overhead = Some(Overhead { kind, is_recorder_work: table == PROFILER_OVERHEAD });
                 let arguments = EventArguments { correlation: linked, overhead, ..EventArguments::default() };
                 let event = this.host_span(Category::OVERHEAD, name, track, span);
                 this.describe(event, &arguments);

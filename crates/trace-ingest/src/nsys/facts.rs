@@ -19,7 +19,7 @@ const KNOWN_MAJOR: i64 = 3;
 /// What `META_DATA_EXPORT` says.
 #[derive(Default)]
 pub(super) struct Export {
-    pub(super) is_of_nsight_systems: bool,
+    pub(super) is_nsight_systems: bool,
     product_version: Option<String>,
     schema_version: Option<String>,
     schema_major: Option<i64>,
@@ -36,7 +36,7 @@ impl Export {
             let Some(name) = row.text(0) else { return Ok(()) };
             match name {
                 b"EXPORT_PRODUCT_NAME" => {
-                    export.is_of_nsight_systems =
+                    export.is_nsight_systems =
                         row.text(1).is_some_and(|value| value == b"NVIDIA Nsight Systems");
                 }
                 b"EXPORT_PRODUCT_VERSION" => export.product_version = short_text(row, 1),

@@ -38,8 +38,9 @@ impl Gpus {
 
     /// The machine's number of a GPU, by that of a process.
     pub(super) fn number(&self, process: Option<GlobalId>, device: i64) -> i64 {
-        let of_process = process.and_then(|process| self.by_process.get(&(process.pid(), device)).copied());
+        let process_number =
+            process.and_then(|process| self.by_process.get(&(process.pid(), device)).copied());
         let common = || self.common.get(&device).copied().flatten();
-        of_process.or_else(common).unwrap_or(device)
+        process_number.or_else(common).unwrap_or(device)
     }
 }

@@ -59,13 +59,13 @@ pub(crate) fn is_export(database: &Database, entries: &Entries) -> Result<bool, 
         return Ok(true);
     }
     let tables = Tables::new(database, entries.clone(), &ReadOptions::default())?;
-    Ok(facts::Export::read(&tables, &mut Vec::new())?.is_of_nsight_systems)
+    Ok(facts::Export::read(&tables, &mut Vec::new())?.is_nsight_systems)
 }
 
 fn export_database(path: &Path, options: &ReadOptions<'_>) -> Result<(Database, Entries), IngestError> {
     let database = sqlite::open(path, options)?;
-    let entries = Entries::read(&database).map_err(|broken| broken.of_file(path))?;
-    match is_export(&database, &entries).map_err(|broken| broken.of_file(path))? {
+    let entries = Entries::read(&database).map_err(|broken| broken.in_file(path))?;
+    match is_export(&database, &entries).map_err(|broken| broken.in_file(path))? {
         true => Ok((database, entries)),
         false => Err(IngestError::UnknownFormat {
             path: path.to_path_buf(),
@@ -82,19 +82,19 @@ fn checked_tables<'d>(
     path: &Path,
     options: &ReadOptions<'d>,
 ) -> Result<Tables<'d>, IngestError> {
-    let mut tables = Tables::new(database, entries, options).map_err(|broken| broken.of_file(path))?;
+    let mut tables = Tables::new(database, entries, options).map_err(|broken| broken.in_file(path))?;
     if options.memory(path).is_none() {
         let failed = |source| IngestError::Io { path: path.to_path_buf(), source };
         tables = tables.with_pages(path).map_err(failed)?;
     }
-    tables.check_kinds().map_err(|broken| broken.of_file(path))?;
+    tables.check_kinds().map_err(|broken| broken.in_file(path))?;
     Ok(tables)
 }
 
 fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Trace, IngestError> {
     let (database, entries) = export_database(path, options)?;
     let tables = checked_tables(&database, entries, path, options)?;
-    let broken = |broken: Broken| broken.of_file(path);
+    let broken = |broken: Broken| broken.in_file(path);
 
     let mut trace = Trace::default();
     trace.warnings.extend(sqlite::unread_journal(path, options));

@@ -137,7 +137,7 @@ impl Ranges {
             let members = communicator.and_then(|id| self.members.get(&(thread.process, id)));
             let ranks = members.and_then(|member| member.ranks).unwrap_or(1);
             let all = part.saturating_mul(ranks);
-            let (of_sent, of_received) = match call.operation.as_str() {
+            let (sent_elements, received_elements) = match call.operation.as_str() {
                 "send" => (part, 0),
                 "recv" => (0, part),
                 "allgather" => (part, all),
@@ -145,8 +145,8 @@ impl Ranges {
                 "alltoall" => (all, all),
                 _ => (part, part),
             };
-            sent = sent.saturating_add(of_sent);
-            received = received.saturating_add(of_received);
+            sent = sent.saturating_add(sent_elements);
+            received = received.saturating_add(received_elements);
         }
         let has_size = sent > 0 || received > 0;
         let members = communicator.and_then(|id| self.members.get(&(thread.process, id)));

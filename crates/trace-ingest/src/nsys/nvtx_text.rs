@@ -139,11 +139,11 @@ pub(super) fn shapes(sizes: &str) -> Option<ArgumentValue> {
 /// The types that go with shapes where all tensors have one: inputs without a shape are none.
 pub(super) fn types(dims: &ArgumentValue, element: &str) -> ArgumentValue {
     let ArgumentValue::List(shapes) = dims else { return ArgumentValue::Null };
-    let of_shape = |shape: &ArgumentValue| match shape {
+    let shape_type = |shape: &ArgumentValue| match shape {
         ArgumentValue::List(extents) if !extents.is_empty() => element.to_owned(),
         _ => String::new(),
     };
-    ArgumentValue::List(shapes.iter().map(|shape| ArgumentValue::Text(of_shape(shape))).collect())
+    ArgumentValue::List(shapes.iter().map(|shape| ArgumentValue::Text(shape_type(shape))).collect())
 }
 
 #[cfg(test)]

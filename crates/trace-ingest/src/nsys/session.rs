@@ -70,5 +70,5 @@ pub fn read_session(path: &Path, options: &ReadOptions<'_>) -> Result<Session, I
         }
         Ok::<_, Broken>(session)
     };
-    read().map_err(|broken| broken.of_file(path))
+    read().map_err(|broken| broken.in_file(path))
 }

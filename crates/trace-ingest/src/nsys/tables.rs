@@ -220,7 +220,7 @@ impl<'d> Tables<'d> {
         }
         let threads = self.options.thread_count();
         let table = self.name(table);
-        self.of_source(table, needed, |source, refused| match source {
+        self.read_source(table, needed, |source, refused| match source {
             Source::Pages(paged) => paged.scan_ahead(columns, threads, refused, read, take),
             Source::Query(present) => {
                 let mut part = T::default();
@@ -244,14 +244,14 @@ impl<'d> Tables<'d> {
         columns: &[&str],
         read: &mut dyn FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<Option<Warning>, Broken> {
-        self.of_source(table, needed, |source, refused| match source {
+        self.read_source(table, needed, |source, refused| match source {
             Source::Pages(paged) => paged.scan(columns, refused, read),
             Source::Query(present) => scan(self.database, table, &present, None, columns, refused, read),
         })
     }
 
     /// Reads from where the rows of a table are; the warning is of those that were refused.
-    fn of_source(
+    fn read_source(
         &self,
         table: &str,
         needed: &[&str],

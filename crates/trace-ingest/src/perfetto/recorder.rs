@@ -22,19 +22,19 @@ const HEAD: usize = 64 << 10;
 
 /// Whether a text that begins with `head` is a trace, and who recorded it as far as the head tells.
 pub(crate) fn recorder(head: &[u8]) -> Option<Option<Recorder>> {
-    is_perfetto(head).then(|| of_packets(head, true))
+    is_perfetto(head).then(|| packets_recorder(head, true))
 }
 
-fn of_packets(head: &[u8], inflates: bool) -> Option<Recorder> {
+fn packets_recorder(head: &[u8], inflates: bool) -> Option<Recorder> {
     fields(head, 0..head.len()).filter(|(number, _)| *number == 1).find_map(|(_, packet)| {
         fields(head, packet).find_map(|(number, content)| match number {
-            11 => of_event(head, content),
-            12 => of_interned(head, content),
+            11 => event_recorder(head, content),
+            12 => interned_recorder(head, content),
             50 if inflates => {
                 let mut content_head = Vec::new();
                 // What can be read of a damaged one says as much.
                 let _ = ZlibDecoder::new(&head[content]).take(HEAD as u64).read_to_end(&mut content_head);
-                of_packets(&content_head, false)
+                packets_recorder(&content_head, false)
             }
             _ => None,
         })
@@ -42,14 +42,14 @@ fn of_packets(head: &[u8], inflates: bool) -> Option<Recorder> {
 }
 
 /// What the texts tell that packets refer to by number.
-fn of_interned(head: &[u8], interned: Range<usize>) -> Option<Recorder> {
+fn interned_recorder(head: &[u8], interned: Range<usize>) -> Option<Recorder> {
     fields(head, interned).find_map(|(number, entry)| {
         let name =
             || fields(head, entry.clone()).find(|(number, _)| *number == 2).map(|(_, name)| &head[name]);
         match number {
-            1 => of_category(name()?),
+            1 => category_recorder(name()?),
             2 => name()?.starts_with(b"aten::").then_some(Recorder::PyTorch),
-            3 => of_annotation(name()?),
+            3 => annotation_recorder(name()?),
             // A name of an argument that kernels are launched with.
             1001 => (name()? == b"registers_per_thread").then_some(Recorder::PyTorch),
             _ => None,
@@ -57,17 +57,17 @@ fn of_interned(head: &[u8], interned: Range<usize>) -> Option<Recorder> {
     })
 }
 
-fn of_event(head: &[u8], event: Range<usize>) -> Option<Recorder> {
+fn event_recorder(head: &[u8], event: Range<usize>) -> Option<Recorder> {
     fields(head, event).find_map(|(number, content)| match number {
         4 => fields(head, content)
             .find(|(number, _)| *number == 10)
-            .and_then(|(_, name)| of_annotation(&head[name])),
-        22 => of_category(&head[content]),
+            .and_then(|(_, name)| annotation_recorder(&head[name])),
+        22 => category_recorder(&head[content]),
         _ => None,
     })
 }
 
-fn of_category(name: &[u8]) -> Option<Recorder> {
+fn category_recorder(name: &[u8]) -> Option<Recorder> {
     match name {
         b"cpu_op" | b"cuda_runtime" | b"cuda_driver" | b"python_function" | b"user_annotation" => {
             Some(Recorder::PyTorch)
@@ -80,7 +80,7 @@ fn of_category(name: &[u8]) -> Option<Recorder> {
     }
 }
 
-fn of_annotation(name: &[u8]) -> Option<Recorder> {
+fn annotation_recorder(name: &[u8]) -> Option<Recorder> {
     match name {
         b"External id" | b"Record function id" | b"cbid" => Some(Recorder::PyTorch),
         b"begin_ns" | b"delta_ns" => Some(Recorder::Rocprof),

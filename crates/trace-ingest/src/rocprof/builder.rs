@@ -278,9 +278,9 @@ fn leave_out_work_without_times(profile: &mut Profile) {
     let calls = calls.iter().map(|call| (call.start.0, call.end.0)).filter(|&(_, end)| end != 0);
     let Some(others) = TimesOfOthers::new(0, work(), work().chain(calls)) else { return };
     let (of, kept): (u64, Vec<bool>) =
-        (work().count() as u64, dispatches.iter().map(|one| !others.are_far_from(dispatch(one))).collect());
+        (work().count() as u64, dispatches.iter().map(|one| !others.is_untimed(dispatch(one))).collect());
     profile.retain_dispatches(&kept);
-    profile.copies.retain(|one| !others.are_far_from(copy(one)));
+    profile.copies.retain(|one| !others.is_untimed(copy(one)));
     let count = of - (profile.dispatches.len() + profile.copies.len()) as u64;
     if count > 0 {
         profile.warnings.push(Warning::DeviceWorkWithoutTimes { count, of });

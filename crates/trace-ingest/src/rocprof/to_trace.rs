@@ -245,13 +245,13 @@ fn dispatch_gaps(profile: &Profile) -> Option<NumberGaps> {
         profile.dispatches.iter().map(|dispatch| (dispatch.process, dispatch.dispatch_id)).collect();
     numbers.sort_unstable();
     let mut gaps = NumberGaps::default();
-    for of_process in numbers.chunk_by(|a, b| a.0 == b.0) {
-        let [(_, first), .., (_, last)] = *of_process else { continue };
-        let is_counted = first > 0 && of_process.windows(2).all(|pair| pair[0] != pair[1]);
+    for process_numbers in numbers.chunk_by(|a, b| a.0 == b.0) {
+        let [(_, first), .., (_, last)] = *process_numbers else { continue };
+        let is_counted = first > 0 && process_numbers.windows(2).all(|pair| pair[0] != pair[1]);
         if is_counted {
             let all = (last - first).saturating_add(1);
             gaps.of = gaps.of.saturating_add(all);
-            gaps.missing = gaps.missing.saturating_add(all - of_process.len() as u64);
+            gaps.missing = gaps.missing.saturating_add(all - process_numbers.len() as u64);
         }
     }
     (gaps.of > 0 && (gaps.missing == 0 || profile.counter_values.is_empty())).then_some(gaps)
@@ -355,8 +355,8 @@ mod tests {
         });
 
         let trace = profile.to_trace();
-        let is_of_second_half = |event| trace.events().start(event) >= 200;
-        profile.retain(is_of_second_half, &(Nanoseconds(1200)..Nanoseconds(1300)));
+        let is_in_second_half = |event| trace.events().start(event) >= 200;
+        profile.retain(is_in_second_half, &(Nanoseconds(1200)..Nanoseconds(1300)));
         let starts =
             |starts: &mut dyn Iterator<Item = Nanoseconds>| starts.map(|start| start.0).collect::<Vec<_>>();
         assert_eq!(starts(&mut profile.calls.iter().map(|call| call.start)), [1200, 1300]);

@@ -51,7 +51,7 @@ pub(crate) fn open(path: &Path, options: &ReadOptions<'_>) -> Result<Database, I
             Database::open(&uri(path), length)
         }
     };
-    opened.map_err(|error| Broken { table: "the file".to_string(), failure: error.into() }.of_file(path))
+    opened.map_err(|error| Broken { table: "the file".to_string(), failure: error.into() }.in_file(path))
 }
 
 /// What is wrong with a database itself.
@@ -63,7 +63,7 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    pub(crate) fn of_file(self, path: &Path) -> IngestError {
+    pub(crate) fn in_file(self, path: &Path) -> IngestError {
         let detail = match self.failure {
             Failure::Sqlite(error) => error.to_string(),
             Failure::Refused(reason) => reason,

@@ -53,7 +53,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    fn of_record(self) -> Option<usize> {
+    fn record_place(self) -> Option<usize> {
         match self {
             Place::Record(place) | Place::RowId(place) => Some(place),
             Place::Nowhere => None,
@@ -695,7 +695,7 @@ impl Layout {
             length,
             text: 0,
         };
-        let last = places.iter().filter_map(|place| place.of_record()).max();
+        let last = places.iter().filter_map(|place| place.record_place()).max();
         let mut body = length;
         for column in 0..last.map_or(0, |last| last + 1) {
             if types.is_empty() {
@@ -716,7 +716,7 @@ impl Layout {
             };
             layout.length = body;
             for (target, _) in
-                places.iter().enumerate().filter(|(_, place)| place.of_record() == Some(column))
+                places.iter().enumerate().filter(|(_, place)| place.record_place() == Some(column))
             {
                 layout.fields[target] = field;
                 if matches!(field, Field::Text(_) | Field::Blob(_)) {
@@ -859,7 +859,7 @@ mod tests {
         fn rows_of_pages_are_those_of_sqlite(rows in rows(), size in 0_u32..8) {
             let (_folder, path) = written(&rows, 512 << size);
             let [of_sqlite, of_pages] = both(&path, "t").expect("rows");
-            prop_assert_eq!(of_sqlite.len(), 2 * rows.len() - of_replaced(&rows));
+            prop_assert_eq!(of_sqlite.len(), 2 * rows.len() - replaced_rows(&rows));
             prop_assert!(of_sqlite == of_pages);
         }
 
@@ -888,7 +888,7 @@ mod tests {
     }
 
     /// How many rows took the place of another one.
-    fn of_replaced(rows: &[(Option<i64>, [Value; 3])]) -> usize {
+    fn replaced_rows(rows: &[(Option<i64>, [Value; 3])]) -> usize {
         let mut ids = std::collections::BTreeSet::new();
         let mut replaced = 0;
         for (id, _) in rows {

@@ -107,7 +107,7 @@ impl PagedTable<'_> {
         read: &mut dyn FnMut(&Record<'_>) -> Result<(), Fault>,
     ) -> Result<(), Failure> {
         let read = |row: PageRow<'_>, _: &mut ()| {
-            if let Err(fault) = read(&Record::of_page(row, columns)) {
+            if let Err(fault) = read(&Record::from_page(row, columns)) {
                 refused.add(fault);
             }
         };
@@ -124,14 +124,14 @@ impl PagedTable<'_> {
         mut take: impl FnMut(&mut T),
     ) -> Result<(), Failure> {
         let read = |row: PageRow<'_>, (part, refused): &mut (T, Refused)| {
-            if let Err(fault) = read(&Record::of_page(row, columns), part) {
+            if let Err(fault) = read(&Record::from_page(row, columns), part) {
                 refused.add(fault);
             }
         };
         let places = self.places(columns);
-        self.pages.scan_ahead(self.table.root, &places, threads, read, |(part, of_part), amount| {
+        self.pages.scan_ahead(self.table.root, &places, threads, read, |(part, part_refused), amount| {
             self.count(amount)?;
-            refused.append(std::mem::take(of_part));
+            refused.append(std::mem::take(part_refused));
             take(part);
             Ok(())
         })
@@ -278,7 +278,7 @@ impl<'r> Cells<'r> {
 
 impl<'r> Record<'r> {
     #[cfg(feature = "nsys")]
-    fn of_page(row: PageRow<'r>, names: &'r [&'r str]) -> Record<'r> {
+    fn from_page(row: PageRow<'r>, names: &'r [&'r str]) -> Record<'r> {
         Record { cells: Cells::Page(row), names, first: 0 }
     }
 

@@ -74,13 +74,13 @@ impl Appender {
     pub(crate) fn new(mut profile: Profile, mut scans: Vec<PlaneScan>) -> Self {
         let mut kinds = Kinds::default();
         for scan in &mut scans {
-            let of_plane = std::mem::take(&mut scan.kinds);
-            for (metadata, facts) in of_plane.iter().filter(|_| scan.kind == PlaneKind::Metadata) {
+            let plane_kinds = std::mem::take(&mut scan.kinds);
+            for (metadata, facts) in plane_kinds.iter().filter(|_| scan.kind == PlaneKind::Metadata) {
                 if let Some((start, end)) = facts.hlo_proto {
                     profile.programs.add(metadata.id, &metadata.name, start..end);
                 }
             }
-            kinds.add_plane(of_plane);
+            kinds.add_plane(plane_kinds);
         }
         let lines = scans.iter().flat_map(|scan| &scan.lines).filter(|line| line.events > 0);
         let base_ns = lines.map(|line| line.timestamp_ns).min().unwrap_or(0);
@@ -169,8 +169,8 @@ impl Appender {
         }
         let call = if own_call || (role == LineRole::Modules && facts.program_id.is_some()) {
             let mut call = call_of(&facts);
-            let of_kind = kind_call.and_then(|kind| self.profile.xla_calls[kind as usize].hlo_op);
-            call.hlo_op = call.hlo_op.or(of_kind);
+            let kind_hlo_op = kind_call.and_then(|kind| self.profile.xla_calls[kind as usize].hlo_op);
+            call.hlo_op = call.hlo_op.or(kind_hlo_op);
             Some(self.profile.xla_calls.insert(call).0 as u32)
         } else {
             kind_call

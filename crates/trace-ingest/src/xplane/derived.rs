@@ -199,8 +199,9 @@ fn is_framework_operation(operation: &str, kind: &str) -> bool {
     let unnumbered = last
         .rsplit_once('_')
         .filter(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
-    let of_jax = if kind.is_empty() { unnumbered.map_or(last, |(name, _)| name) } else { kind };
-    let (name, parameters) = of_jax.split_once('[').map_or((of_jax, None), |(name, rest)| (name, Some(rest)));
+    let jax_operation = if kind.is_empty() { unnumbered.map_or(last, |(name, _)| name) } else { kind };
+    let (name, parameters) =
+        jax_operation.split_once('[').map_or((jax_operation, None), |(name, rest)| (name, Some(rest)));
     let jax = begins(
         name,
         |byte| byte.is_ascii_lowercase() || *byte == b'_',

@@ -240,8 +240,8 @@ impl Profile {
         let kind = self.columns.metadata.get(event.index());
         let position = self.columns.position.get(event.index()).copied();
         let plane = kind.map(|&kind| self.metadata[kind as usize].plane);
-        let of_kind = kind.into_iter().flat_map(|&kind| self.kind_stats(KindId(kind)));
-        of_kind.chain(position.zip(plane).into_iter().flat_map(|(position, plane)| {
+        let kind_stats = kind.into_iter().flat_map(|&kind| self.kind_stats(KindId(kind)));
+        kind_stats.chain(position.zip(plane).into_iter().flat_map(|(position, plane)| {
             self.stat_names[plane].stats_of(&self.bytes, position as usize, EVENT_STATS)
         }))
     }
@@ -290,8 +290,8 @@ impl Profile {
         let dense = rows.partition_point(|&row| (row as usize) < position.len());
         *position = rows[..dense].iter().map(|&row| position[row as usize]).collect();
         *metadata = rows[..dense].iter().map(|&row| metadata[row as usize]).collect();
-        *xla = xla.of_rows(&rows);
-        *device_clock = device_clock.of_rows(&rows);
+        *xla = xla.select_rows(&rows);
+        *device_clock = device_clock.select_rows(&rows);
         for line in self.planes.iter_mut().flat_map(|plane| &mut plane.lines) {
             line.events.retain(|event| kept[event.index()]);
             line.events.iter_mut().for_each(|event| *event = new_ids[event.index()]);

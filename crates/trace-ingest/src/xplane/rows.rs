@@ -125,7 +125,7 @@ fn read_placement(mut event: Message<'_>, tag: usize) -> Wire<Placement> {
             placement.offset = offset as i64;
             if let Some(duration) = event.integer_if_next(3) {
                 placement.duration = duration as i64;
-                if let Some(stats) = event.delimited_is_next(4) {
+                if let Some(stats) = event.next_delimited(4) {
                     placement.stats = u32::try_from(stats - tag).unwrap_or(0);
                     return Ok(placement);
                 }

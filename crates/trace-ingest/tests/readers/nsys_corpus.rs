@@ -454,5 +454,5 @@ fn kernels_of_a_table_with_a_version_are_read() {
         .map(|event| events.duration(event))
         .collect();
     assert_eq!((kernels.len(), kernels.iter().sum::<i64>()), (20, 18_000_000));
-    assert!(trace.warnings().iter().all(|warning| !warning.tells_of_loss()), "{:?}", trace.warnings());
+    assert!(trace.warnings().iter().all(|warning| !warning.reports_loss()), "{:?}", trace.warnings());
 }

@@ -35,7 +35,7 @@ pub(crate) struct AnswerId(u32);
 /// Answers by call: what distinguishes calls is compared once per call, whoever asks how often.
 pub(super) struct Answers {
     /// Number of the answer, per event.
-    of_event: Vec<AtomicU32>,
+    by_event: Vec<AtomicU32>,
     numbers: RwLock<HashMap<ModelInput, u32>>,
     /// By number. Answers stay where they are, so threads that make sheets read them without waiting for each other.
     kept: boxcar::Vec<Evaluation>,
@@ -44,7 +44,7 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn new(events: usize) -> Self {
         Answers {
-            of_event: (0..events).map(|_| AtomicU32::new(UNKNOWN)).collect(),
+            by_event: (0..events).map(|_| AtomicU32::new(UNKNOWN)).collect(),
             numbers: RwLock::default(),
             kept: boxcar::Vec::new(),
         }
@@ -57,7 +57,7 @@ impl Answers {
         key: impl FnOnce() -> ModelInput,
         evaluate: impl FnOnce(&ModelInput) -> Evaluation,
     ) -> AnswerId {
-        let number = &self.of_event[event.index()];
+        let number = &self.by_event[event.index()];
         let known = number.load(Ordering::Acquire);
         if known != UNKNOWN {
             return AnswerId(known);

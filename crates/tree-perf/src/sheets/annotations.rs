@@ -70,9 +70,9 @@ struct Annotations {
 }
 
 fn rows(analysis: &Analysis) -> Vec<Row> {
-    let of_host = rows_of(analysis, false, host_annotations(analysis));
+    let host_rows = rows_of(analysis, false, host_annotations(analysis));
     let mut rows: Vec<Row> =
-        of_host.into_iter().chain(rows_of(analysis, true, device_annotations(analysis))).collect();
+        host_rows.into_iter().chain(rows_of(analysis, true, device_annotations(analysis))).collect();
     rows.sort_few_by_key(|row| (row.on_device, Reverse(row.device_time), Reverse(row.time)));
     rows
 }
@@ -151,7 +151,7 @@ fn host_annotations(analysis: &Analysis) -> Annotations {
     // Mostly in order already: recorders write device events about as they were launched.
     launched.sort_by_key(|&(process, start, _)| (process, start));
     let before = |key: (RowId, i64)| launched.partition_point(|&(process, start, _)| (process, start) < key);
-    let stretches = of_category(analysis, Category::USER_ANNOTATION)
+    let stretches = category_events(analysis, Category::USER_ANNOTATION)
         .map(|annotation| {
             let process = process(annotation);
             let from = before((process, events.start(annotation)));
@@ -164,7 +164,7 @@ fn host_annotations(analysis: &Analysis) -> Annotations {
 /// With what shares time with the annotations of streams, on the same stream.
 fn device_annotations(analysis: &Analysis) -> Annotations {
     let events = analysis.trace().events();
-    let annotations: Vec<EventId> = of_category(analysis, Category::GPU_USER_ANNOTATION).collect();
+    let annotations: Vec<EventId> = category_events(analysis, Category::GPU_USER_ANNOTATION).collect();
     if annotations.is_empty() {
         return Annotations { positions: Vec::new(), stretches: Vec::new() };
     }
@@ -188,7 +188,7 @@ fn device_annotations(analysis: &Analysis) -> Annotations {
     Annotations { positions, stretches }
 }
 
-fn of_category(analysis: &Analysis, category: Category) -> impl Iterator<Item = EventId> {
+fn category_events(analysis: &Analysis, category: Category) -> impl Iterator<Item = EventId> {
     let events = analysis.trace().events();
     events.ids().filter(move |&event| events.category(event) == category)
 }

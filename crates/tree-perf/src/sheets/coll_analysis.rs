@@ -36,7 +36,7 @@ struct Kinds<'a> {
     unknown_group: &'static str,
     rank: i64,
     /// Whether some collectives have no kernel.
-    of_host: bool,
+    has_host_calls: bool,
     conventions: Conventions,
 }
 
@@ -119,7 +119,7 @@ impl Analysis {
         let devices = usize::try_from(collective.group_size?).ok().filter(|&devices| devices > 1)?;
         self.is_on_this_host(&collective, devices).then_some(())?;
         let conventions = self.options().conventions;
-        let kinds = Kinds { trace, unknown_group: "", rank: 0, of_host: false, conventions };
+        let kinds = Kinds { trace, unknown_group: "", rank: 0, has_host_calls: false, conventions };
         let key = Key { collective, name: Some(name), stream: None, timed: Timed::Kernel, type_name: None };
         let bytes = kinds.message_bytes(&key)?;
         Some(CollectiveMessage { name, bytes, devices, bus_factor: kind.bus_factor(devices) })
@@ -129,12 +129,12 @@ impl Analysis {
     /// and lie in one of them.
     fn is_on_this_host(&self, collective: &Collective, devices: usize) -> bool {
         let facts = self.trace().facts();
-        let of_host = facts.devices.len() as i64;
+        let host_device_count = facts.devices.len() as i64;
         let world = facts.distributed.as_ref().and_then(|distributed| distributed.world_size);
-        if devices as i64 > of_host {
+        if devices as i64 > host_device_count {
             return false;
         }
-        if world.is_some_and(|world| world <= of_host) {
+        if world.is_some_and(|world| world <= host_device_count) {
             return true;
         }
         let ranks = collective.group_ranks.map(|ranks| self.trace().text(ranks));
@@ -143,7 +143,8 @@ impl Analysis {
             list.split(',').map(|rank| rank.trim().parse().ok()).collect()
         });
         numbers.is_some_and(|ranks| {
-            ranks.len() == devices && ranks.iter().all(|rank| rank / of_host == ranks[0] / of_host)
+            ranks.len() == devices
+                && ranks.iter().all(|rank| rank / host_device_count == ranks[0] / host_device_count)
         })
     }
 }
@@ -196,7 +197,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             "Timed event. kernel: the kernel. host: the collective run by Gloo on a host thread. host call: only the host's call, which may return before the collective ends. Present if some collectives have no kernel.",
         )
         .field(|(key, _): &Row<'_>| key.timed.as_str().into())
-        .when(|kinds: &Kinds<'_>| kinds.of_host),
+        .when(|kinds: &Kinds<'_>| kinds.has_host_calls),
         size(
             IN_SIZE,
             |collective| collective.in_elements,
@@ -305,8 +306,8 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         .filter(|&id| events.correlation(id).or(events.external_id(id)).is_some())
         .collect();
     let conventions = analysis.options().conventions;
-    let of_host = if conventions.is_full() { host_collectives(analysis) } else { Vec::new() };
-    if kernels.is_empty() && of_host.is_empty() {
+    let host_calls = if conventions.is_full() { host_collectives(analysis) } else { Vec::new() };
+    if kernels.is_empty() && host_calls.is_empty() {
         return None;
     }
     let text = |id: Option<StringId>| id.map(|id| trace.text(id));
@@ -331,7 +332,7 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
         let key = Key { collective: kind(collective), name, stream, timed: Timed::Kernel, type_name: None };
         groups.entry(key).or_default().push(events.duration(kernel));
     }
-    for &HostCollective { event, timed, name, collective, type_name } in &of_host {
+    for &HostCollective { event, timed, name, collective, type_name } in &host_calls {
         let key = Key { collective: kind(collective), name: Some(name), stream: None, timed, type_name };
         groups.entry(key).or_default().push(events.duration(event));
     }
@@ -349,11 +350,11 @@ fn rows(analysis: &Analysis) -> Option<(Kinds<'_>, Vec<Row<'_>>)> {
     });
 
     let streams = rows.iter().map(|(key, _)| key.stream).collect::<std::collections::BTreeSet<_>>();
-    let no_group_anywhere = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
-    let unknown_group = if no_group_anywhere && streams.len() <= 1 { "all" } else { "Unknown_Group" };
+    let lacks_group_names = rows.iter().all(|(key, _)| key.collective.group_name.is_none());
+    let unknown_group = if lacks_group_names && streams.len() <= 1 { "all" } else { "Unknown_Group" };
     let rank = trace.facts().distributed.as_ref().and_then(|distributed| distributed.rank).unwrap_or(0);
-    let of_host = !of_host.is_empty();
-    Some((Kinds { trace, unknown_group, rank, of_host, conventions }, rows))
+    let has_host_calls = !host_calls.is_empty();
+    Some((Kinds { trace, unknown_group, rank, has_host_calls, conventions }, rows))
 }
 
 /// Numbers that the trace records as a text, as the list or tuple that they stand for.

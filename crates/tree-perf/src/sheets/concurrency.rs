@@ -74,8 +74,9 @@ fn overlap_rows(analysis: &Analysis) -> Vec<OverlapRow> {
         devices.entry(events.device(event)).or_default().push(position);
     }
     let rows = |(device, positions): (_, Vec<usize>)| {
-        let of_device = positions.into_iter().map(|at| analysis.device.timeline_event(analysis.trace(), at));
-        let matrix = OverlapMatrix::from_events(of_device);
+        let timeline_events =
+            positions.into_iter().map(|at| analysis.device.timeline_event(analysis.trace(), at));
+        let matrix = OverlapMatrix::from_events(timeline_events);
         OverlapMatrix::ACTIVITIES.map(|activity| OverlapRow { device, activity, matrix })
     };
     devices.into_iter().flat_map(rows).collect()

@@ -78,15 +78,15 @@ fn rows(analysis: &Analysis) -> Option<Vec<Row>> {
         *sum += time;
     };
     // By ids first: what is said of calls that a model answers alike is put into words once.
-    let mut of_rows: HashMap<_, (&UnifiedRow, i64, i64)> = HashMap::new();
+    let mut row_sums: HashMap<_, (&UnifiedRow, i64, i64)> = HashMap::new();
     for row in analysis.unified_rows() {
         let status = row.status(analysis);
         let key = (status, row.name(analysis), &row.category, row.answer());
-        let (_, calls, time) = of_rows.entry(key).or_insert((row, 0, 0));
+        let (_, calls, time) = row_sums.entry(key).or_insert((row, 0, 0));
         *calls += 1;
         *time += row.time;
     }
-    for ((status, name, category, ..), (row, calls, time)) in of_rows {
+    for ((status, name, category, ..), (row, calls, time)) in row_sums {
         let (name, reason) = (
             name.text(analysis).into_owned(),
             row.undefined(analysis).map(|undefined| undefined.to_string()),

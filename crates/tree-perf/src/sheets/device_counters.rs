@@ -72,7 +72,7 @@ fn counters(analysis: &Analysis) -> Option<Counters> {
     let work = series.iter().map(|series| series.device);
     let mut work: BTreeMap<i64, Work> = work.map(|device| (device, Work::default())).collect();
     for (device, work) in &mut work {
-        let of_device = |activity: Option<Activity>| -> IntervalSet {
+        let device_intervals = |activity: Option<Activity>| -> IntervalSet {
             let events = analysis
                 .activities()
                 .filter(|&(event, kind)| {
@@ -81,8 +81,8 @@ fn counters(analysis: &Analysis) -> Option<Counters> {
                 .map(|(event, _)| interval(trace, event));
             events.collect()
         };
-        work.busy = of_device(None);
-        let each = KINDS.map(|activity| of_device(Some(activity)));
+        work.busy = device_intervals(None);
+        let each = KINDS.map(|activity| device_intervals(Some(activity)));
         work.alone = std::array::from_fn(|kind| {
             let others = (0..KINDS.len()).filter(|&other| other != kind);
             others.fold(each[kind].clone(), |alone, other| alone.subtract(&each[other]))

@@ -92,8 +92,8 @@ fn names(analysis: &Analysis, events: &[EventId]) -> String {
 }
 
 fn rows(analysis: &Analysis) -> Vec<Row> {
-    let mut rows = of_operators(analysis);
-    rows.extend(of_streams(analysis));
+    let mut rows = operator_rows(analysis);
+    rows.extend(stream_rows(analysis));
     rows.sort_few_by_key(|row| {
         (Reverse(row.totals.launch_time), row.operator.is_none(), row.events.first().copied())
     });
@@ -148,7 +148,7 @@ fn single_launch<'a>(analysis: &'a Analysis) -> impl FnMut(EventId) -> Option<Ev
 }
 
 /// What the calls of an operator launch, where several calls launch the same.
-fn of_operators(analysis: &Analysis) -> Vec<Row> {
+fn operator_rows(analysis: &Analysis) -> Vec<Row> {
     let (tree, events) = (analysis.tree(), analysis.trace().events());
     let launched = tree.linked_device_events();
     let mut launch = single_launch(analysis);
@@ -188,7 +188,7 @@ fn of_operators(analysis: &Analysis) -> Vec<Row> {
 /// Hashes of all stretches of a list: those of the stretches from its start, as polynomials modulo the prime 2^61 - 1.
 /// Two of n stretches that differ have one hash with a probability of about n^2 / 2^61.
 struct Hashes {
-    of_starts: Vec<u64>,
+    prefixes: Vec<u64>,
     powers: Vec<u64>,
 }
 
@@ -198,12 +198,12 @@ impl Hashes {
     const BASE: u64 = 0x0123_4567_89AB_CDEF;
 
     fn new(names: impl Iterator<Item = StringId>) -> Self {
-        let mut hashes = Hashes { of_starts: vec![0], powers: vec![1] };
+        let mut hashes = Hashes { prefixes: vec![0], powers: vec![1] };
         let (mut hash, mut power) = (0, 1);
         for name in names {
             hash = (Self::product(hash, Self::BASE) + name.index() as u64 + 1) % Self::PRIME;
             power = Self::product(power, Self::BASE);
-            hashes.of_starts.push(hash);
+            hashes.prefixes.push(hash);
             hashes.powers.push(power);
         }
         hashes
@@ -214,13 +214,13 @@ impl Hashes {
     }
 
     fn of(&self, range: Range<usize>) -> u64 {
-        let before = Self::product(self.of_starts[range.start], self.powers[range.len()]);
-        (self.of_starts[range.end] + Self::PRIME - before) % Self::PRIME
+        let before = Self::product(self.prefixes[range.start], self.powers[range.len()]);
+        (self.prefixes[range.end] + Self::PRIME - before) % Self::PRIME
     }
 }
 
 /// What follows each other on streams.
-fn of_streams(analysis: &Analysis) -> Vec<Row> {
+fn stream_rows(analysis: &Analysis) -> Vec<Row> {
     let events = analysis.trace().events();
     let mut launch = single_launch(analysis);
     let mut streams: HashMap<(Option<i64>, Option<i64>), Vec<EventId>> = HashMap::new();
@@ -260,8 +260,8 @@ fn of_streams(analysis: &Analysis) -> Vec<Row> {
             totals: Totals::default(),
             gaps: Some(0),
         };
-        let of_first = sequence.first()..sequence.first() + sequence.length;
-        row.events = launched[of_first].iter().map(|&(event, _)| event).collect();
+        let first_range = sequence.first()..sequence.first() + sequence.length;
+        row.events = launched[first_range].iter().map(|&(event, _)| event).collect();
         for &start in &sequence.starts {
             let (start, end) = (start as usize, start as usize + sequence.length);
             row.totals.add(sums.of(start..end));

@@ -117,7 +117,7 @@ pub struct DeviceTimeline {
 }
 
 /// The device events of a device that the timeline counts.
-struct OfDevice {
+struct DeviceEvents {
     /// Their positions.
     events: Vec<usize>,
     /// From the first start to the last end.
@@ -126,9 +126,9 @@ struct OfDevice {
     process: Option<RowId>,
 }
 
-impl OfDevice {
+impl DeviceEvents {
     fn new(window: Interval) -> Self {
-        OfDevice { events: Vec::new(), window, process: None }
+        DeviceEvents { events: Vec::new(), window, process: None }
     }
 }
 
@@ -138,16 +138,16 @@ impl Analysis {
     pub fn timelines_of_devices(&self) -> Vec<DeviceTimeline> {
         let devices = self.events_of_devices();
         let mut windows: BTreeMap<RowId, (Interval, usize)> = BTreeMap::new();
-        for OfDevice { process, window, .. } in devices.values() {
+        for DeviceEvents { process, window, .. } in devices.values() {
             if let &Some(process) = process {
                 let (shared, devices) = windows.entry(process).or_insert((*window, 0));
                 *shared = shared.hull(*window);
                 *devices += 1;
             }
         }
-        let timeline = |(device, OfDevice { events, window, process })| {
-            let of_process = process.and_then(|process| windows.get(&process).copied());
-            let (window, devices) = of_process.unwrap_or((window, 1));
+        let timeline = |(device, DeviceEvents { events, window, process })| {
+            let process_window = process.and_then(|process| windows.get(&process).copied());
+            let (window, devices) = process_window.unwrap_or((window, 1));
             let breakdown = self.breakdown(events.into_iter())?.within(window.length());
             Some(DeviceTimeline { device, breakdown, shares_window: devices > 1 })
         };
@@ -163,7 +163,7 @@ impl Analysis {
         type Process = (Option<RowId>, Option<i64>);
         let mut devices: BTreeMap<Process, BTreeSet<i64>> = BTreeMap::new();
         let mut computation: BTreeMap<Process, i64> = BTreeMap::new();
-        for (device, OfDevice { events: positions, process, .. }) in self.events_of_devices() {
+        for (device, DeviceEvents { events: positions, process, .. }) in self.events_of_devices() {
             let process = (process, if process.is_none() { Some(device) } else { None });
             devices.entry(process).or_default().insert(device);
             let computes = |position: &&usize| self.device.activity[**position] == Activity::Computation;
@@ -178,19 +178,19 @@ impl Analysis {
         devices.remove(&slowest)
     }
 
-    fn events_of_devices(&self) -> BTreeMap<i64, OfDevice> {
+    fn events_of_devices(&self) -> BTreeMap<i64, DeviceEvents> {
         let (trace, events) = (self.trace(), self.trace().events());
-        let mut devices: BTreeMap<i64, OfDevice> = BTreeMap::new();
+        let mut devices: BTreeMap<i64, DeviceEvents> = BTreeMap::new();
         for position in self.counted() {
             let event = self.device.ids[position];
             let Some(device) = events.device(event) else { continue };
             let span = interval(trace, event);
-            let of_device = devices.entry(device).or_insert_with(|| OfDevice::new(span));
-            of_device.events.push(position);
-            of_device.window = of_device.window.hull(span);
-            if of_device.process.is_none() {
+            let device_events = devices.entry(device).or_insert_with(|| DeviceEvents::new(span));
+            device_events.events.push(position);
+            device_events.window = device_events.window.hull(span);
+            if device_events.process.is_none() {
                 let launch = self.tree().recorded_launch(event);
-                of_device.process = launch.map(|launch| trace.tracks().get(events.track(launch)).pid);
+                device_events.process = launch.map(|launch| trace.tracks().get(events.track(launch)).pid);
             }
         }
         devices

@@ -14,19 +14,19 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         IDLE_CAUSES,
         "Why a device was idle: time from its first start to its last end with no stream busy, by cause, most time first; needs --waits. The times of a device add up to its idle time. Includes device events without a launch.",
         [DEVICE.field(|row: &IdleRow| row.device.into())].into_iter().chain(fields()),
-        |analysis| rows(analysis, |rows| &rows.of_devices),
+        |analysis| rows(analysis, |rows| &rows.per_device),
     ).showing(&[Figure::CausesOfIdleTime])
 }
 
 /// The same per stream.
 pub(crate) fn sheet_per_stream<'a>() -> Sheet<'a, Analysis> {
-    let of_stream =
+    let stream_field =
         [DEVICE.field(|row: &IdleRow| row.device.into()), STREAM.field(|row: &IdleRow| row.stream.into())];
     Sheet::with_context(
         "idle_causes_per_stream",
         "Why a stream was idle: time from its first start to its last end when it was not busy, by cause, most time first; needs --waits. The times of a stream add up to its span minus its busy time. Excludes streams with one event.",
-        of_stream.into_iter().chain(fields()),
-        |analysis| rows(analysis, |rows| &rows.of_streams),
+        stream_field.into_iter().chain(fields()),
+        |analysis| rows(analysis, |rows| &rows.per_stream),
     ).showing(&[Figure::CausesOfIdleTime])
 }
 

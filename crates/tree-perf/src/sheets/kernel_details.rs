@@ -34,7 +34,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().device(row.event).into()),
         STREAM.field_in(|analysis: &&Analysis, row: &Row| analysis.trace().events().stream(row.event).into()),
     ];
-    let from_where = [
+    let origin_fields = [
         Column::text("operator", "Innermost operator enclosing the launch; empty if none.")
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.operator).into()),
         Column::text("annotation", "Shortest program range enclosing the launch on the host; empty if none.")
@@ -70,7 +70,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "kernel_details",
         "Individual kernels, copies and fills, longest first, ties in file order; on request.",
-        what.into_iter().chain(from_where),
+        what.into_iter().chain(origin_fields),
         |analysis: &Analysis| analysis.options().kernels.kernel_details.then(|| (analysis, rows(analysis))),
     )
 }

@@ -167,7 +167,7 @@ impl<'a> KernelTable<'a> {
 
 /// Kinds of work that kernels belong to.
 struct Categories {
-    of_operators: HashMap<EventId, OpCategory>,
+    by_operator: HashMap<EventId, OpCategory>,
     graph: OpCategory,
     runtime: OpCategory,
 }
@@ -175,7 +175,7 @@ struct Categories {
 impl Categories {
     fn new() -> Self {
         Categories {
-            of_operators: HashMap::new(),
+            by_operator: HashMap::new(),
             graph: OpCategory::named("graph"),
             runtime: OpCategory::named("runtime"),
         }
@@ -188,11 +188,11 @@ impl Categories {
         }
         match (record.operator, record.launch) {
             (Some(operator), _) => {
-                let category = || match analysis.launchers.of_event(operator) {
+                let category = || match analysis.launchers.event_launcher(operator) {
                     Some(launcher) => analysis.launchers.parts(launcher)[0].category.clone(),
                     None => analysis.models().category(analysis.tree(), operator, None),
                 };
-                Some(self.of_operators.entry(operator).or_insert_with(category).clone())
+                Some(self.by_operator.entry(operator).or_insert_with(category).clone())
             }
             (None, Some(launch)) => {
                 let name = analysis.trace().name(launch);

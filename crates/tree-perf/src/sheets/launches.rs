@@ -62,7 +62,7 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
             percent(time - row.queue.time_at_least(1), time).into()
         }),
     ];
-    let of_trace = [
+    let trace_fields = [
         Column::milliseconds("full_ms", "Time with at least --queue_limit events in the queue.").field_in(
             |analysis: &&Analysis, row: &StreamQueue| {
                 analysis.ms(row.queue.time_at_least(analysis.options().queue_limit.get())).into()
@@ -82,7 +82,7 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "queue_length",
         "Launched events waiting in a stream, weighted by time; needs --waits. A queue that is empty most of the time means that the host is too slow for the device.",
-        fields.into_iter().chain(of_trace),
+        fields.into_iter().chain(trace_fields),
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
     ).showing(&[Figure::QueueTimes])
 }

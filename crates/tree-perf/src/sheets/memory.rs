@@ -27,10 +27,10 @@ fn bytes(name: &'static str, description: &'static str) -> Column {
 /// The sheets' rows of all devices; without any, there is no sheet.
 fn rows<'a, R>(
     analysis: &'a Analysis,
-    of_device: impl Fn(&'a MemoryUse, &'a DeviceMemory) -> Vec<R>,
+    device_rows: impl Fn(&'a MemoryUse, &'a DeviceMemory) -> Vec<R>,
 ) -> Option<(Context<'a>, Vec<R>)> {
     let memory = analysis.memory()?;
-    let rows: Vec<R> = memory.devices.iter().flat_map(|device| of_device(memory, device)).collect();
+    let rows: Vec<R> = memory.devices.iter().flat_map(|device| device_rows(memory, device)).collect();
     (!rows.is_empty()).then_some(((analysis, memory), rows))
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     fn of<'a>(column: Column, value: fn(&DeviceMemory) -> i64) -> Field<Context<'a>, Row<'a>> {
         column.field(move |row: &Row<'_>| value(row).into())
     }
-    fn of_reserved<'a>(
+    fn reserved_field<'a>(
         column: Column,
         value: fn(&DeviceMemory) -> Option<i64>,
     ) -> Field<Context<'a>, Row<'a>> {
@@ -119,7 +119,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
                 .per("moment"),
             peak,
         ),
-        of_reserved(
+        reserved_field(
             bytes(
                 "reserved_peak_bytes",
                 "Peak bytes of device memory held by the allocator; empty for the CPU.",
@@ -127,7 +127,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             .per("moment"),
             DeviceMemory::reserved_peak,
         ),
-        of_reserved(
+        reserved_field(
             bytes(
                 "slack_at_peak_bytes",
                 "Bytes reserved but not allocated at the peak: cached or fragmented; empty for the CPU.",
@@ -178,7 +178,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             row.failures as i64
         }),
     ];
-    let of_time = [
+    let time_fields = [
         Column::milliseconds("driver_time_ms", "Total duration of these calls.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.growths.time).into()),
         Column::milliseconds("peak_time_ms", "Time the peak was first reached, relative to the trace's first event.")
@@ -209,7 +209,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         MEMORY_SUMMARY,
         "Memory of a device during the recording, as counted by PyTorch's allocator; if allocations were recorded (profile_memory).",
-        fields.into_iter().chain(of_time),
+        fields.into_iter().chain(time_fields),
         |analysis| rows(analysis, |_, device| vec![device]),
     ).showing(&[Figure::MemorySummary])
 }

@@ -65,7 +65,7 @@ impl ShortKernels<'_> {
 
 /// Which operators launch them.
 pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
-    let of_operators = [
+    let operator_fields = [
         Column::text("Parent cpu_op", "Operator that accounts for the kernel, as in operator sheets.")
             .with_role(Role::Detail)
             .distinguishing()
@@ -85,7 +85,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
                 short.argument(row, |operator| operator.concrete)
             }),
     ];
-    let of_kernels = [
+    let kernel_fields = [
         Column::text("Kernel name", "Kernel, as named by the profiler.")
             .field_in(|short: &ShortKernels<'_>, row: &Row| short.text(row.kernel)),
         Column::microseconds(
@@ -109,13 +109,13 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         ).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),
     ];
-    let of_operators = of_operators
+    let operator_fields = operator_fields
         .map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty && !short.analysis.is_gpu_only()));
-    let of_kernels = of_kernels.map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty));
+    let kernel_fields = kernel_fields.map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty));
     Sheet::with_context(
         "short_kernels_all_details",
         "Kernels below the threshold by operator, arguments and kernel, most time first; needs the short kernel study. Excludes kernels of calls without recorded arguments.",
-        of_operators.into_iter().chain(of_kernels),
+        operator_fields.into_iter().chain(kernel_fields),
         |analysis: &Analysis| analysis.options().kernels.short_kernel_study.then(|| details(analysis)),
     )
     .known_as(names::SHORT_KERNELS_SUMMARY)

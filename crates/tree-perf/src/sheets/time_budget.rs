@@ -56,7 +56,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
         Column::text("bounds", "What begins and ends the time. device work: first start to last end. host: the iteration's time on the host; its device work may lie outside, so Wall (ms) is not the duration in iterations.")
-            .field(|row: &TimeBudget| (if row.is_of_host { "host" } else { "device work" }).into()),
+            .field(|row: &TimeBudget| (if row.is_host_time { "host" } else { "device work" }).into()),
         time(Column::milliseconds("Wall (ms)", "Duration: for an iteration, its time on the host, or with --budget projected, the span of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
         time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),
@@ -140,9 +140,9 @@ fn lengths(analysis: &Analysis) -> Vec<Lengths> {
     ];
     let gaps = analysis.gaps();
     let mut rows = Vec::new();
-    for of_device in gaps.chunk_by(|a, b| a.device == b.device) {
+    for device_gaps in gaps.chunk_by(|a, b| a.device == b.device) {
         let row = |length: &'static str, gaps: &[&Gap]| Lengths {
-            device: of_device[0].device,
+            device: device_gaps[0].device,
             length,
             count: gaps.len(),
             parts: gaps.iter().map(|gap| gap.parts).sum(),
@@ -152,11 +152,11 @@ fn lengths(analysis: &Analysis) -> Vec<Lengths> {
         let mut least = 0.0;
         for (length, bound) in BOUNDS_US {
             let is_meant = |gap: &&Gap| (least..bound).contains(&analysis.us(gap.time.length()));
-            let meant: Vec<&Gap> = of_device.iter().filter(is_meant).collect();
+            let meant: Vec<&Gap> = device_gaps.iter().filter(is_meant).collect();
             rows.extend((!meant.is_empty()).then(|| row(length, &meant)));
             least = bound;
         }
-        rows.push(row("all", &of_device.iter().collect::<Vec<_>>()));
+        rows.push(row("all", &device_gaps.iter().collect::<Vec<_>>()));
     }
     rows
 }

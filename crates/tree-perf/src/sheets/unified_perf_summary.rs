@@ -140,8 +140,8 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
             .field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.time).into()),
     ]);
     let is_compared = |table: &CallTable<'_>| table.analysis.other_run().is_some();
-    let of_other_run = other_run_fields(|row: &Row<'_>| &row.other).into_iter();
-    fields.extend(of_other_run.map(|field| field.when(is_compared)));
+    let compared_fields = other_run_fields(|row: &Row<'_>| &row.other).into_iter();
+    fields.extend(compared_fields.map(|field| field.when(is_compared)));
     fields.extend([
         HOST_TIME.median.field(|row: &Row<'_>| row.host_us.median.into()),
         HOST_TIME.min.field(|row: &Row<'_>| row.host_us.min.into()),
@@ -204,13 +204,13 @@ fn undefined(table: &CallTable<'_>, row: &Row<'_>) -> Option<Undefined> {
 /// correlation id of that, and no span of its own), and for one of a captured graph, which the host did not run.
 fn host_time(analysis: &Analysis, row: &UnifiedRow) -> Option<i64> {
     let operator = row.charged.operator;
-    let ran = !is_around_device_event(analysis, operator) && !is_of_capture(analysis, operator);
+    let ran = !is_around_device_event(analysis, operator) && !is_in_capture(analysis, operator);
     ran.then(|| analysis.trace().events().duration(operator))
 }
 
 /// Sum of [`host_time`]; `None` if all calls of the row ran when a graph was captured.
 fn total_host_us(analysis: &Analysis, group: &CallGroup<'_, UnifiedRow>) -> Option<f64> {
-    let ran = group.calls.iter().any(|row| !is_of_capture(analysis, row.charged.operator));
+    let ran = group.calls.iter().any(|row| !is_in_capture(analysis, row.charged.operator));
     ran.then(|| analysis.us(group.calls.iter().filter_map(|row| host_time(analysis, row)).sum()))
 }
 
@@ -220,7 +220,7 @@ fn is_around_device_event(analysis: &Analysis, operator: EventId) -> bool {
 }
 
 /// Whether the operator, or the one that it was inserted for, ran when a graph was captured.
-fn is_of_capture(analysis: &Analysis, operator: EventId) -> bool {
+fn is_in_capture(analysis: &Analysis, operator: EventId) -> bool {
     let tree = analysis.tree();
     let is_inserted = tree.is_pseudo_operator(operator) && !is_around_device_event(analysis, operator);
     let around = tree.parent(operator).filter(|_| is_inserted);

@@ -80,15 +80,15 @@ pub(super) fn slices(kernels: &[CollectiveKernel]) -> Vec<Slice> {
 /// The executions of one collective on one node.
 fn executions_on_node(kernels: &[CollectiveKernel], mut positions: Vec<usize>) -> Vec<Vec<usize>> {
     positions.sort_by_key(|&position| (kernels[position].start, kernels[position].device, position));
-    let mut of_device: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut by_device: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &position in &positions {
-        of_device.entry(kernels[position].device).or_default().push(position);
+        by_device.entry(kernels[position].device).or_default().push(position);
     }
-    let mut counts = of_device.values().map(Vec::len);
+    let mut counts = by_device.values().map(Vec::len);
     let executions = counts.next().unwrap_or(0);
     if counts.all(|count| count == executions) {
-        let of_devices: Vec<&Vec<usize>> = of_device.values().collect();
-        return (0..executions).map(|index| of_devices.iter().map(|own| own[index]).collect()).collect();
+        let device_lists: Vec<&Vec<usize>> = by_device.values().collect();
+        return (0..executions).map(|index| device_lists.iter().map(|own| own[index]).collect()).collect();
     }
     by_time(kernels, &positions)
 }

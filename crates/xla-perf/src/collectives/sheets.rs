@@ -439,8 +439,8 @@ type Shared<R> = (R, Option<f64>);
 fn with_shares<R, K: PartialEq>(rows: Vec<R>, time: impl Fn(&R) -> (K, i64)) -> Vec<Shared<R>> {
     let times: Vec<(K, i64)> = rows.iter().map(time).collect();
     let share = |(kind, time): &(K, i64)| {
-        let of_kind = times.iter().filter(|(other, _)| other == kind).map(|(_, time)| time);
-        percent(*time, of_kind.sum())
+        let kind_times = times.iter().filter(|(other, _)| other == kind).map(|(_, time)| time);
+        percent(*time, kind_times.sum())
     };
     let shares: Vec<Option<f64>> = times.iter().map(share).collect();
     rows.into_iter().zip(shares).collect()

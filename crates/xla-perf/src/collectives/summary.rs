@@ -42,17 +42,17 @@ pub struct OperationSummary {
 
 /// The executions by collective, in the order of the collectives; those that never ran are left out.
 pub(super) fn by_operation(slices: &[SliceMeasurement]) -> Vec<OperationSummary> {
-    let mut of_operation: BTreeMap<usize, Vec<&SliceMeasurement>> = BTreeMap::new();
+    let mut slices_by_operation: BTreeMap<usize, Vec<&SliceMeasurement>> = BTreeMap::new();
     for slice in slices {
-        of_operation.entry(slice.operation).or_default().push(slice);
+        slices_by_operation.entry(slice.operation).or_default().push(slice);
     }
-    of_operation.into_iter().map(|(operation, slices)| summarize(operation, &slices)).collect()
+    slices_by_operation.into_iter().map(|(operation, slices)| summarize(operation, &slices)).collect()
 }
 
 fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary {
     let sum = |figure: fn(&SliceMeasurement) -> Picoseconds| slices.iter().map(|slice| figure(slice)).sum();
     let rates: Vec<Bandwidth> = slices.iter().filter_map(|slice| slice.bandwidth).collect();
-    let of_groups: Vec<f64> = slices
+    let group_rates: Vec<f64> = slices
         .iter()
         .flat_map(|slice| slice.groups.iter())
         .filter_map(|group| group.bandwidth.map(|rates| rates.algorithmic))
@@ -62,7 +62,7 @@ fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary
         slices: slices.len(),
         incomplete: slices.iter().filter(|slice| slice.missing > 0).count(),
         kernels: slices.iter().map(|slice| slice.ranks.len()).sum(),
-        measurements: of_groups.len(),
+        measurements: group_rates.len(),
         min_durations: slices.iter().map(|slice| slice.min_duration).collect(),
         total_duration: sum(|slice| slice.total_duration),
         waited: sum(|slice| {
@@ -73,7 +73,7 @@ fn summarize(operation: usize, slices: &[&SliceMeasurement]) -> OperationSummary
         start_skews: slices.iter().filter_map(|slice| slice.start_skew).collect(),
         end_skews: slices.iter().filter_map(|slice| slice.end_skew).collect(),
         bandwidth: Bandwidth::mean(&rates),
-        algorithmic_range: of_groups
+        algorithmic_range: group_rates
             .iter()
             .copied()
             .map(|rate| (rate, rate))
@@ -116,9 +116,9 @@ pub(super) fn by_kind(
     let mut kinds: Vec<KindSummary> = CollectiveKind::ALL
         .into_iter()
         .filter_map(|kind| {
-            let of_kind: Vec<&OperationSummary> =
+            let kind_summaries: Vec<&OperationSummary> =
                 summaries.iter().filter(|summary| operations[summary.operation].kind == kind).collect();
-            (!of_kind.is_empty()).then(|| summarize_kind(kind, &of_kind, operations, devices))
+            (!kind_summaries.is_empty()).then(|| summarize_kind(kind, &kind_summaries, operations, devices))
         })
         .collect();
     let mean = |kind: &KindSummary| kind.algorithmic.map_or(f64::NEG_INFINITY, |rates| rates.mean);
@@ -128,16 +128,16 @@ pub(super) fn by_kind(
 
 fn summarize_kind(
     kind: CollectiveKind,
-    of_kind: &[&OperationSummary],
+    kind_summaries: &[&OperationSummary],
     operations: &[CollectiveOperation],
     devices: usize,
 ) -> KindSummary {
     let distribution = |rate: fn(&Bandwidth) -> f64| {
         let rates: Vec<f64> =
-            of_kind.iter().filter_map(|summary| summary.bandwidth.as_ref()).map(rate).collect();
+            kind_summaries.iter().filter_map(|summary| summary.bandwidth.as_ref()).map(rate).collect();
         Distribution::new(rates)
     };
-    let data: Vec<u64> = of_kind
+    let data: Vec<u64> = kind_summaries
         .iter()
         .filter_map(|summary| {
             let operation = &operations[summary.operation];
@@ -147,15 +147,15 @@ fn summarize_kind(
     let mib = |bytes: &u64| *bytes as f64 / f64::from(1 << 20);
     KindSummary {
         kind,
-        operations: of_kind.len(),
-        slices: of_kind.iter().map(|summary| summary.slices).sum(),
-        measurements: of_kind.iter().map(|summary| summary.measurements).sum(),
+        operations: kind_summaries.len(),
+        slices: kind_summaries.iter().map(|summary| summary.slices).sum(),
+        measurements: kind_summaries.iter().map(|summary| summary.measurements).sum(),
         algorithmic: distribution(|rate| rate.algorithmic),
         bus: distribution(|rate| rate.bus),
         message_bus: distribution(|rate| rate.message_bus),
         mean_data: (!data.is_empty()).then(|| data.iter().map(mib).sum::<f64>() / data.len() as f64),
-        total_duration: of_kind.iter().map(|summary| summary.total_duration).sum(),
-        exposed: of_kind.iter().map(|summary| summary.exposed).sum(),
+        total_duration: kind_summaries.iter().map(|summary| summary.total_duration).sum(),
+        exposed: kind_summaries.iter().map(|summary| summary.exposed).sum(),
     }
 }
 

@@ -73,7 +73,7 @@ fn by_allocator(events: &[MemoryEvent]) -> BTreeMap<&str, Vec<&MemoryEvent>> {
 
 /// What each allocator did, by name.
 fn allocator_use(events: &[MemoryEvent]) -> Vec<AllocatorUse> {
-    let of_allocator = |(allocator, events): (&str, Vec<&MemoryEvent>)| {
+    let summarize_allocator = |(allocator, events): (&str, Vec<&MemoryEvent>)| {
         let given = || events.iter().filter(|event| event.is_allocation);
         let (first, last) = (events.first()?, events.last()?);
         let sum = |figure: fn(&MemoryEvent) -> u64| {
@@ -95,7 +95,7 @@ fn allocator_use(events: &[MemoryEvent]) -> Vec<AllocatorUse> {
             rounding: sum(|event| event.bytes.saturating_sub(event.requested)),
         })
     };
-    by_allocator(events).into_iter().filter_map(of_allocator).collect()
+    by_allocator(events).into_iter().filter_map(summarize_allocator).collect()
 }
 
 /// Memory in use in a stretch of time.

@@ -97,9 +97,10 @@ fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
         STEM.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| row.group.name(analysis).into()),
         Column::names("Categories", "Categories of these instructions, by name.").field_in(
             |analysis: &&JaxAnalysis, row: &Sum<'_>| {
-                let of_calls = row.group.calls.iter();
-                let of_calls = of_calls.map(|call| analysis.operators()[call.operator].category.as_str());
-                text_list(of_calls.collect::<BTreeSet<_>>()).into()
+                let call_categories = row.group.calls.iter();
+                let call_categories =
+                    call_categories.map(|call| analysis.operators()[call.operator].category.as_str());
+                text_list(call_categories.collect::<BTreeSet<_>>()).into()
             },
         ),
         Column::count("instructions", "Number of instructions with this name, ignoring numbers.")

@@ -375,11 +375,11 @@ pub(super) fn extent(spans: impl Iterator<Item = PicoSpan>) -> Picoseconds {
 
 /// Own times of the executions of each core.
 fn own_times(profile: &TpuProfile) -> Vec<Vec<Picoseconds>> {
-    let of_core = |core: &TpuCore| {
+    let core_times = |core: &TpuCore| {
         let spans: Vec<_> = core.executions.iter().map(|execution| execution.span).collect();
         self_times(&spans)
     };
-    profile.cores.iter().map(of_core).collect()
+    profile.cores.iter().map(core_times).collect()
 }
 
 /// Length of each span minus those of its direct children. A span's parent is the smallest one that

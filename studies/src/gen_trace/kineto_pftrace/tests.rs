@@ -26,7 +26,7 @@ fn in_form(run: &Run, form: Form) -> Vec<u8> {
     bytes
 }
 
-fn of_json(run: &Run) -> Trace {
+fn json_trace(run: &Run) -> Trace {
     let mut bytes = Vec::new();
     run.write_json(&mut bytes).expect("written");
     read("run.json", &bytes)
@@ -138,8 +138,8 @@ fn launches(trace: Trace) -> Vec<(u32, Option<u32>)> {
 #[track_caller]
 fn check(run: &Run) {
     for form in Form::ALL {
-        let (of_json, of_packets) = (of_json(run), read("run.pftrace", &in_form(run, form)));
-        let (expected, found) = (rows(&of_json, form), rows(&of_packets, form));
+        let (json_trace, of_packets) = (json_trace(run), read("run.pftrace", &in_form(run, form)));
+        let (expected, found) = (rows(&json_trace, form), rows(&of_packets, form));
         for (expected, found) in expected.iter().zip(&found) {
             assert_eq!(expected, found, "{form:?}");
         }
@@ -149,9 +149,9 @@ fn check(run: &Run) {
             let arrows = |trace: &Trace| {
                 trace.flows().iter().filter(|flow| flow.kind == FlowKind::GraphDependency).count()
             };
-            assert_eq!(arrows(&of_packets), arrows(&of_json));
+            assert_eq!(arrows(&of_packets), arrows(&json_trace));
         }
-        assert_eq!(launches(of_packets), launches(of_json), "{form:?}");
+        assert_eq!(launches(of_packets), launches(json_trace), "{form:?}");
     }
 }
 
@@ -241,7 +241,7 @@ fn all_forms_of_a_run_with_traps_fill_the_same_columns() {
     assert_eq!(run.stages[0]["dur"], json!(15.0));
     check(&run);
     let plain = in_form(&run, Form::Slices);
-    assert_eq!(rows(&read("run.pftrace.gz", &plain), Form::Slices), rows(&of_json(&run), Form::Slices));
+    assert_eq!(rows(&read("run.pftrace.gz", &plain), Form::Slices), rows(&json_trace(&run), Form::Slices));
 }
 
 #[test]

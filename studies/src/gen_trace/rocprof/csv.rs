@@ -61,18 +61,18 @@ const AGENT_COLUMNS: [&str; 15] = [
 fn agents(run: &Run, mut table: Table) -> Written {
     for agent in &run.agents {
         let kind = if agent.is_gpu { "GPU" } else { "CPU" };
-        let of_gpu = |value: u64| if agent.is_gpu { value } else { 0 };
+        let gpu_value = |value: u64| if agent.is_gpu { value } else { 0 };
         table.row([
             &agent.node,
             &agent.node,
             &kind,
-            &of_gpu(304),
-            &of_gpu(4),
-            &of_gpu(8),
-            &of_gpu(64),
-            &of_gpu(64),
-            &of_gpu(8),
-            &of_gpu(2_100),
+            &gpu_value(304),
+            &gpu_value(4),
+            &gpu_value(8),
+            &gpu_value(64),
+            &gpu_value(64),
+            &gpu_value(8),
+            &gpu_value(2_100),
             &agent.ordinal,
             &agent.name,
             &agent.vendor,

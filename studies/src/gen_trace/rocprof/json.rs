@@ -45,7 +45,7 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     for domain in Domain::ALL {
         let calls = run.calls.iter().filter(|call| call.domain == domain);
         list(out, &format!(",\"{}\":[", domain.list()), calls, |call, out| {
-            let (kind, operation) = kinds.of_call(call);
+            let (kind, operation) = kinds.call_kind(call);
             kinds.begin(out, kind, operation, (call.thread, call.correlation), (call.start, call.end))?;
             write!(out, "}}")
         })?;
@@ -93,7 +93,7 @@ impl Kinds {
         Kinds(kinds)
     }
 
-    fn of_call(&self, call: &Call) -> (usize, usize) {
+    fn call_kind(&self, call: &Call) -> (usize, usize) {
         let kind = self.0.iter().position(|(kind, _)| *kind == call.domain.kind()).unwrap_or_default();
         let operation = self.0[kind].1.iter().position(|name| name == operation_name(call));
         (kind, operation.unwrap_or_default())

@@ -113,11 +113,12 @@ impl Device {
         let rounds = tiles.div_ceil(self.units());
         let inner = k.div_ceil(split);
         // A block first fills its pipeline.
-        let of_tile = 2.0 * (rows * columns * (inner + 128)) as f64 / (rate / self.units() as f64 * reached);
+        let tile_time =
+            2.0 * (rows * columns * (inner + 128)) as f64 / (rate / self.units() as f64 * reached);
         let parts = if split > 1 { 8.0 * (split * m * n) as f64 / self.bandwidth() } else { 0.0 };
         let traffic = precision.bytes() * (m * k + k * n + m * n);
         let moving = traffic as f64 / (self.draw([0.78, 0.88], mixed(k, mixed(n, m))) * self.bandwidth());
-        (rounds as f64 * of_tile + parts).max(moving)
+        (rounds as f64 * tile_time + parts).max(moving)
     }
 
     /// The product `m × n × k` as the library's best kernel for it computes it.

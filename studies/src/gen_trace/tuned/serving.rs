@@ -87,8 +87,9 @@ impl Step<'_> {
         work.push(builder.upload(LONG, &[tokens], 8 * tokens, Stream::Compute));
         let layers = self.engine.layers;
         let generating = (builder.step - builder.step / ROUND) as usize;
-        let (of_all, index) = ((ROUNDS * (ROUND - 1)) as usize, generating.saturating_sub(1));
-        let is_captured = !self.has_prompts && !builder.faults.covers(Fault::UncapturedDecode, index, of_all);
+        let (total_decodes, index) = ((ROUNDS * (ROUND - 1)) as usize, generating.saturating_sub(1));
+        let is_captured =
+            !self.has_prompts && !builder.faults.covers(Fault::UncapturedDecode, index, total_decodes);
         if is_captured {
             let kernels = (0..layers).flat_map(|_| self.layer_kernels()).collect();
             work.push(code("torch/cuda/graphs.py(139): replay", vec![Node::Graph(kernels)]));

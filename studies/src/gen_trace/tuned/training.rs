@@ -482,10 +482,10 @@ impl Plan<'_> {
         let faults = self.builder.faults;
         let of = |product| {
             let [columns, inner] = self.shape.weight(product);
-            let [of_input, of_weight] = self.gradients([rows, columns, inner]);
+            let [input_gradient, weight_gradient] = self.gradients([rows, columns, inner]);
             let is_odd = faults.covers(Fault::OddSizes, self.index(layer, product), 4 * layers);
             // The gradient of the odd weight has as many rows as that has.
-            [of_input, if is_odd { self.odd_product([inner, columns, rows]) } else { of_weight }]
+            [input_gradient, if is_odd { self.odd_product([inner, columns, rows]) } else { weight_gradient }]
         };
         let heads = self.shape.attention();
         let mut operators = Vec::new();

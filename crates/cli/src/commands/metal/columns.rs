@@ -135,8 +135,8 @@ fn counts_text(report: &MetalReport) -> String {
         return format!("{device_ops} device ops, {host_ops} host ops, {signposts} signposts");
     }
     let of = |shown: usize, all: usize, one: &str, several: &str| {
-        let all_of_them = counted(all, one, several);
-        if shown == all { all_of_them } else { format!("{} of {all_of_them}", grouped(shown as u128)) }
+        let total = counted(all, one, several);
+        if shown == all { total } else { format!("{} of {total}", grouped(shown as u128)) }
     };
     [
         of(shown.device_ops, device_ops, "device op", "device ops"),

@@ -106,7 +106,8 @@ impl Extras for MetalArguments {
     /// DRAM was used. As tt-perf-report everything but the page.
     fn text(&self, report: &Report, _: &str, detail: Detail, style: Style) -> String {
         let (page, tables) = (&report.summary, report.tables.tables());
-        let (headlines, of_comparison) = page.statements.split_at(page.headlines.min(page.statements.len()));
+        let (headlines, comparison_lines) =
+            page.statements.split_at(page.headlines.min(page.statements.len()));
         let Some((report, comparison)) = analysis(report) else { return String::new() };
         let TerminalArguments { no_advice, no_summary, .. } = self.terminal;
         let screen = Screen::new(self, style);
@@ -135,7 +136,7 @@ impl Extras for MetalArguments {
         if let Some(comparison) = comparison {
             let [baseline, now] = &comparison.names;
             let title = format!("{baseline} → {now}");
-            let lines = [&title].into_iter().chain(of_comparison);
+            let lines = [&title].into_iter().chain(comparison_lines);
             text.push('\n');
             text.push_str(&comparison_text::text(lines, "", std::slice::from_ref(comparison), style));
         }

@@ -101,7 +101,7 @@ fn the_steady_state_after_a_prefill_is_decode() {
     );
     let parts: Vec<_> = std::iter::once(&prefill).chain(std::iter::repeat_n(&decode, 20)).collect();
     let window = WindowOptions { length: 8, load: None };
-    for (region_rule, region) in [(RegionRule::Counted, 1..20), (RegionRule::InARow, 1..21)] {
+    for (region_rule, region) in [(RegionRule::Counted, 1..20), (RegionRule::Consecutive, 1..21)] {
         let options = SplitOptions { steady_windows: Some(window), region_rule, ..SplitOptions::default() };
         let split = split_text("C_sgl_1p20d", composite(&parts).as_bytes(), &options);
         assert_eq!(split.plan.regions, [region]);

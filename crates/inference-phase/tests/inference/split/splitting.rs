@@ -29,7 +29,7 @@ pub(crate) const SINGLE_STEPS: SplitOptions = SplitOptions {
     steady_windows: None,
     mix_windows: None,
     divide_phases: None,
-    region_rule: inference_phase::split::RegionRule::InARow,
+    region_rule: inference_phase::split::RegionRule::Consecutive,
     representatives: Vec::new(),
     steady_run: None,
 };

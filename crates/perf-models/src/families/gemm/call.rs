@@ -29,7 +29,7 @@ pub(crate) struct GemmCall<'a> {
 
 impl<'a> GemmCall<'a> {
     /// An operator of training: the gradients are multiplications of their own.
-    pub(super) fn of_training(
+    pub(super) fn from_training(
         call: &OpCall<'_>,
         operands: [usize; 2],
         gemm: Gemm,
@@ -40,12 +40,12 @@ impl<'a> GemmCall<'a> {
             strides,
             backward: Backward::OtherMultiplications,
             batch_first: false,
-            ..Self::of_engine(gemm, types)
+            ..Self::from_engine(gemm, types)
         })
     }
 
     /// An operator of an inference engine.
-    pub(super) fn of_engine(gemm: Gemm, types: impl Into<Vec<&'a str>>) -> Self {
+    pub(super) fn from_engine(gemm: Gemm, types: impl Into<Vec<&'a str>>) -> Self {
         Self {
             gemm,
             batch_first: true,

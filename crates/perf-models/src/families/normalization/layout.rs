@@ -128,7 +128,7 @@ pub(super) fn forward(call: &OpCall<'_>, layout: &Layout) -> Read {
     };
     let images = model.input.shape.first().copied().unwrap_or(1);
     let (statistics, note) = match layout.statistics {
-        StatisticsOf::Channel => (Statistics::OfChannels, None),
+        StatisticsOf::Channel => (Statistics::Channels, None),
         StatisticsOf::ChannelOfImage => (Statistics::Count(images.saturating_mul(channels)), None),
         // Conversion saturates.
         StatisticsOf::Row => {
@@ -182,7 +182,7 @@ pub(super) fn batch_backward(call: &OpCall<'_>) -> Read {
     let tracelens = NormalizationBackward { forward: forward.clone(), output_mask: vec![true] };
     let mask = call.concrete_flags(9).unwrap_or_else(|_| vec![true]);
     let parameters = tracelens.parameters();
-    Ok(gradients(forward, Statistics::OfChannels, mask)
+    Ok(gradients(forward, Statistics::Channels, mask)
         .with_parameters(parameters)
         .with_tracelens(tracelens.into_tracelens()))
 }
@@ -197,7 +197,7 @@ pub(super) fn vendor_batch_backward(call: &OpCall<'_>) -> Read {
     let output_mask = vec![true];
     let tracelens = NormalizationBackward { forward: given.clone(), output_mask: output_mask.clone() };
     let forward = Normalization { training: true, ..given };
-    Ok(gradients(forward, Statistics::OfChannels, output_mask).with_tracelens(tracelens.into_tracelens()))
+    Ok(gradients(forward, Statistics::Channels, output_mask).with_tracelens(tracelens.into_tracelens()))
 }
 
 /// `native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)`.
@@ -223,7 +223,7 @@ pub(super) fn group_backward(call: &OpCall<'_>) -> Read {
     let groups =
         groups.ok_or_else(|| Undefined::arguments("Concrete Inputs[8] is not a number of groups"))?;
     let forward = Normalization {
-        channels: Channels::OfGroup { all: call.dimension(1, 1)?, groups },
+        channels: Channels::Group { all: call.dimension(1, 1)?, groups },
         affine: call.has_dimensions(4),
         bias: output_mask.get(2).copied().unwrap_or(false),
         training: true,
@@ -250,7 +250,7 @@ pub(super) fn rms_backward(call: &OpCall<'_>) -> Read {
         parameter_type: tensor(call, 4).map(|weight| weight.element_type),
         ..normalization(call, 1)?
     };
-    Ok(gradients(forward, Statistics::OfChannels, call.concrete_flags(5)?))
+    Ok(gradients(forward, Statistics::Channels, call.concrete_flags(5)?))
 }
 
 pub(super) fn instance_backward(_: &OpCall<'_>) -> Read {

@@ -56,7 +56,7 @@ pub struct Normalization {
 pub enum Statistics {
     /// One of each for a channel, and running ones beside them: batch normalization.
     #[default]
-    OfChannels,
+    Channels,
     /// So many of each: as many as rows of layer normalization, as groups of each image of group normalization.
     Count(u64),
 }
@@ -68,7 +68,7 @@ impl Statistics {
         match input.shape.last() == Some(&channels) {
             // Conversion saturates.
             true => Self::Count((input.elements() / channels.max(1) as f64) as u64),
-            false => Self::OfChannels,
+            false => Self::Channels,
         }
     }
 }
@@ -79,7 +79,7 @@ pub enum Channels {
     /// So many.
     Count(u64),
     /// Those of one group.
-    OfGroup {
+    Group {
         /// Channels of all groups.
         all: u64,
         /// Groups.
@@ -99,14 +99,14 @@ impl Channels {
     pub fn count(self) -> f64 {
         match self {
             Self::Count(count) => count as f64,
-            Self::OfGroup { all, groups } => all as f64 / groups.get() as f64,
+            Self::Group { all, groups } => all as f64 / groups.get() as f64,
         }
     }
 
     fn value(self) -> Value {
         match self {
             Self::Count(count) => count_value(count),
-            Self::OfGroup { .. } => Value::Float(self.count()),
+            Self::Group { .. } => Value::Float(self.count()),
         }
     }
 }
@@ -141,7 +141,7 @@ impl Normalization {
     /// Bytes of one statistic, wherever there is one.
     fn statistic_bytes(&self) -> Figure {
         let count = match self.statistics {
-            Statistics::OfChannels => self.channels.count(),
+            Statistics::Channels => self.channels.count(),
             Statistics::Count(count) => count as f64,
         };
         Ok(count * self.element_size()?.max(4.0))
@@ -215,7 +215,7 @@ impl PerfModel for Normalization {
         finite(match self.kind {
             NormalizationKind::MeanAndVariance => {
                 let statistics = match self.statistics {
-                    Statistics::OfChannels => 2.0 + when(self.training, 4.0),
+                    Statistics::Channels => 2.0 + when(self.training, 4.0),
                     Statistics::Count(_) => 2.0,
                 };
                 let parameters = when(self.affine, 1.0) + when(self.affine && self.bias, 1.0);

@@ -17,7 +17,7 @@ macro_rules! foreach {
     };
 }
 
-const fn of_lists(rows: &'static [super::Row]) -> OpGroup {
+const fn list_group(rows: &'static [super::Row]) -> OpGroup {
     OpGroup::ours(Family::TensorTraffic, Category::MultiTensorApply, rows)
 }
 
@@ -33,12 +33,12 @@ pub(in crate::families) const GROUPS: &[OpGroup] = &[
             op("aten::vstack", concatenation),
         ],
     ),
-    of_lists(
+    list_group(
         foreach!(1.0; "add" "sub" "mul" "div" "clamp_max" "clamp_min" "maximum" "minimum" "pow" "abs" "ceil" "exp"
         "floor" "log" "neg" "reciprocal" "round" "rsqrt" "sigmoid" "sign" "sqrt" "tanh" "trunc"),
     ),
-    of_lists(foreach!(3.0; "addcmul" "addcdiv" "lerp")),
-    of_lists(&[
+    list_group(foreach!(3.0; "addcmul" "addcdiv" "lerp")),
+    list_group(&[
         op("aten::_foreach_copy_", copies),
         op("aten::_foreach_zero_", zeros),
         op("aten::_foreach_norm", norms),

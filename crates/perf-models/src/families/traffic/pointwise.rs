@@ -153,7 +153,7 @@ fn pointwise(call: &OpCall<'_>, operands: usize, result: ResultType, operations:
 
 // Operators that TraceLens models, too: the same rule, under the parameters that their families show.
 
-fn of_family(
+fn with_family_model(
     call: &OpCall<'_>,
     (operands, result): (usize, ResultType),
     tracelens: impl PerfModel + 'static,
@@ -171,7 +171,7 @@ fn of_family(
 }
 
 fn binary_of_type(call: &OpCall<'_>, result: ResultType) -> Read {
-    of_family(call, (2, result), binary::binary(call)?.into_tracelens()?)
+    with_family_model(call, (2, result), binary::binary(call)?.into_tracelens()?)
 }
 
 pub(in crate::families) fn binary(call: &OpCall<'_>) -> Read {
@@ -186,15 +186,15 @@ pub(in crate::families) fn quotient(call: &OpCall<'_>) -> Read {
 
 /// `clamp_min(self, min)`, `pow(self, exponent)`: a tensor and a number, or two tensors.
 pub(in crate::families) fn with_operand(call: &OpCall<'_>) -> Read {
-    of_family(call, (2, Promoted), unary::unary(call)?)
+    with_family_model(call, (2, Promoted), unary::unary(call)?)
 }
 
 pub(in crate::families) fn fraction(call: &OpCall<'_>) -> Read {
-    of_family(call, (1, Fraction), unary::unary(call)?)
+    with_family_model(call, (1, Fraction), unary::unary(call)?)
 }
 
 pub(in crate::families) fn same_type(call: &OpCall<'_>) -> Read {
-    of_family(call, (1, First), unary::unary(call)?)
+    with_family_model(call, (1, First), unary::unary(call)?)
 }
 
 /// `copy_(self, src)`: the second is read, which may be smaller, and the first is written.

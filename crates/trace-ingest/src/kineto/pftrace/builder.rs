@@ -343,8 +343,9 @@ impl Builder {
         let launched_by = number.and_then(|number| self.launched.get(&number).copied());
         let mut arguments = arguments.finish(&mut self.trace);
         // In files without a clock the number is that of the call, too.
-        let of_call = number.filter(|_| self.boot_and_day.is_none()).and_then(|id| i64::try_from(id).ok());
-        arguments.correlation = arguments.correlation.or(launched_by).or(of_call);
+        let call_correlation =
+            number.filter(|_| self.boot_and_day.is_none()).and_then(|id| i64::try_from(id).ok());
+        arguments.correlation = arguments.correlation.or(launched_by).or(call_correlation);
         arguments.device = i64::try_from(device).ok();
         let specification = lane.and_then(|lane| interned.specifications.get(&lane));
         let track = self.lane((device, lane.unwrap_or(0)), specification, arguments.stream);

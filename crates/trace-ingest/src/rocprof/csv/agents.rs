@@ -134,11 +134,11 @@ impl Agents {
         let text = std::str::from_utf8(text).ok()?;
         let (words, number) = text.rsplit_once(' ').unwrap_or(("", text));
         let number: i64 = number.trim().parse().ok()?;
-        let of_kind =
+        let kind_agent =
             |kind| self.described.iter().find(|agent| agent.kind == kind && agent.ordinal == number);
         let found = match words.trim().to_ascii_uppercase().as_str() {
-            "GPU" => of_kind(AgentKind::Gpu),
-            "CPU" => of_kind(AgentKind::Cpu),
+            "GPU" => kind_agent(AgentKind::Gpu),
+            "CPU" => kind_agent(AgentKind::Cpu),
             _ => {
                 // The files do not say which numbers they use. They differ where some agents are hidden; then
                 // a number that no agent of the right kind has is one of the machine.

@@ -90,7 +90,7 @@ impl Counts {
 
     /// Whether these are of another run of the program than a process: of another time, or, where that is not known, of
     /// another number.
-    fn are_of_other_run(&self, profile: &Profile, recorded: &Recording) -> bool {
+    fn is_other_run(&self, profile: &Profile, recorded: &Recording) -> bool {
         let pid = profile.processes[recorded.process as usize].pid;
         let is_same = pid.zip(self.pid).map(|(recorded, own)| recorded == own);
         match self.span() {
@@ -228,7 +228,7 @@ impl Records<'_> {
     fn run_of<'r>(&self, counts: &Counts, recorded: &'r Recorded) -> Run<'r> {
         let profile = &self.builder.profile;
         let recorded = recorded.0.as_slice();
-        let is_other = |recorded: &&Recording| counts.are_of_other_run(profile, recorded);
+        let is_other = |recorded: &&Recording| counts.is_other_run(profile, recorded);
         if let Some(own) = recorded.iter().find(|recorded| recorded.process == self.process) {
             return if is_other(&own) { Run::Pass(Some(own)) } else { Run::Of(self.process) };
         }
@@ -329,17 +329,19 @@ fn joined(pass: &[Counted], profile: &Profile, process: u32) -> Vec<Option<u32>>
     });
     let mut in_order: Vec<usize> = (0..pass.len()).collect();
     in_order.sort_by_key(|&at| (pass[at].span, pass[at].number));
-    let mut of_kernel: HashMap<StringId, (Vec<usize>, Vec<u32>)> = HashMap::new();
+    let mut positions_by_kernel: HashMap<StringId, (Vec<usize>, Vec<u32>)> = HashMap::new();
     for at in in_order {
-        of_kernel.entry(pass[at].kernel).or_default().0.push(at);
+        positions_by_kernel.entry(pass[at].kernel).or_default().0.push(at);
     }
     for position in traced {
-        if let Some((_, traced)) = of_kernel.get_mut(&kernel(position)) {
+        if let Some((_, traced)) = positions_by_kernel.get_mut(&kernel(position)) {
             traced.push(position);
         }
     }
     let mut joined = vec![None; pass.len()];
-    for (repeated, traced) in of_kernel.into_values().filter(|(pass, traced)| pass.len() == traced.len()) {
+    for (repeated, traced) in
+        positions_by_kernel.into_values().filter(|(pass, traced)| pass.len() == traced.len())
+    {
         for (at, position) in repeated.into_iter().zip(traced) {
             joined[at] = Some(position);
         }

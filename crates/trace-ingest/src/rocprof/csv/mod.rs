@@ -114,10 +114,10 @@ fn read_groups(groups: &[Group], named: Option<(&Path, TextSource<'_>)>) -> Resu
             };
             match table.and_then(|table| read_one(&mut records, content, table, &recorded)) {
                 Ok(_) if content == Content::Agents => {}
-                Ok(is_of_other_run) => {
+                Ok(is_other_run) => {
                     read += 1;
-                    is_pass = is_of_other_run && !group.has(Content::Kernels);
-                    if matches!(content, Content::Kernels | Content::Counters) && !is_of_other_run {
+                    is_pass = is_other_run && !group.has(Content::Kernels);
+                    if matches!(content, Content::Kernels | Content::Counters) && !is_other_run {
                         let is_trace = content == Content::Kernels;
                         let profile = &records.builder.profile;
                         recorded.add(profile, process, file_name(path), is_trace);

@@ -12,7 +12,7 @@ use crate::index_set::IndexSet;
 use crate::json::number::{integer, microseconds_to_nanoseconds};
 use crate::json::scanner::{Fault, RawValue, Scan, Scanner, unescape};
 use crate::kineto::event_list::{
-    BLOCK, EVENTS_ARE_NO_LIST, Refusal, RunEnd, Sink, TrailingText, read_into, walk,
+    BLOCK, EVENTS_NOT_A_LIST, Refusal, RunEnd, Sink, TrailingText, read_into, walk,
 };
 use crate::rocprof::profile::{Profile, SourceFormat};
 use crate::source::TextSource;
@@ -28,7 +28,7 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
     let (events, ending, damage) =
         read_into(source.text, Events::default(), BLOCK).map_err(|refusal| match refusal {
             Refusal::NotATrace { detail, .. } => {
-                let missing = if detail == EVENTS_ARE_NO_LIST {
+                let missing = if detail == EVENTS_NOT_A_LIST {
                     detail
                 } else {
                     format!("missing 'traceEvents' key: {detail}")

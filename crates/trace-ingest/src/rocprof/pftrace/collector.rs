@@ -348,11 +348,11 @@ impl Collector {
         profile.source = source;
         for row in lane_fields(profile) {
             let own = *row.process;
-            if let Some(of_record) = row.thread {
-                *of_record = thread(*of_record, own);
+            if let Some(recorded_lane) = row.thread {
+                *recorded_lane = thread(*recorded_lane, own);
             }
-            if let Some(of_record) = row.stream {
-                *of_record = stream(*of_record, own);
+            if let Some(recorded_lane) = row.stream {
+                *recorded_lane = stream(*recorded_lane, own);
             }
             *row.process = process(own);
         }

@@ -35,7 +35,7 @@ fn has_records(schema: &Schema) -> bool {
 
 pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Profile, IngestError> {
     let database = sqlite::open(path, options)?;
-    let broken = |broken: Broken| broken.of_file(path);
+    let broken = |broken: Broken| broken.in_file(path);
     let schema = Schema::new(Entries::read(&database).map_err(broken)?);
     if !has_records(&schema) {
         return Err(foreign(path, &schema));

@@ -64,7 +64,7 @@ impl Context<'_> {
             "grid_size_z",
         ]);
         const OWN: usize = COMMON.len();
-        let mut of_event = HashMap::new();
+        let mut dispatch_by_event = HashMap::new();
         self.rows("rocpd_kernel_dispatch", &wanted, |context, row, known| {
             let head = context.head(row, known)?;
             let kernel = row.required(OWN)?;
@@ -82,10 +82,10 @@ impl Context<'_> {
             });
             let agent = context.agent(row.run, head.agent, AgentKind::Gpu);
             let dispatch = context.builder.dispatch(head.place, dispatch_id, agent, kernel, launch);
-            of_event.extend(head.event.map(|event| ((row.run, event), dispatch)));
+            dispatch_by_event.extend(head.event.map(|event| ((row.run, event), dispatch)));
             Ok(())
         })?;
-        Ok(of_event)
+        Ok(dispatch_by_event)
     }
 
     fn read_copies(&mut self) -> Result<(), Broken> {

@@ -25,7 +25,7 @@ impl Schema {
     /// The tables that together are `table`: the one of that name, or those of all runs. A view of the plain name is
     /// the last resort, because in a merged database it may show only the run that it was made for.
     pub(super) fn parts<'s>(&'s self, table: &'s str) -> Vec<&'s str> {
-        let of_run = |name: &str| {
+        let is_run_table = |name: &str| {
             let id = name.strip_prefix(table).and_then(|rest| rest.strip_prefix('_'));
             id.is_some_and(|id| {
                 id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_')
@@ -35,7 +35,7 @@ impl Schema {
         if kind == Some(EntryKind::Table) {
             return vec![table];
         }
-        let parts: Vec<&str> = self.entries.tables().filter(|name| of_run(name)).collect();
+        let parts: Vec<&str> = self.entries.tables().filter(|name| is_run_table(name)).collect();
         if parts.is_empty() && kind == Some(EntryKind::View) { vec![table] } else { parts }
     }
 
@@ -109,14 +109,14 @@ pub(super) fn rows(
             Some(suffix) => quoted(&suffix.trim_start_matches('_').replace('_', "-"), '\''),
             None => "''".to_string(),
         };
-        let mut of_run = |fields: &sqlite::Record<'_>| {
+        let mut read_row = |fields: &sqlite::Record<'_>| {
             let run = match fields.lead() {
                 ValueRef::Text(id) => runs.position(&String::from_utf8_lossy(id)),
                 _ => runs.position(""),
             };
             read(&Record { fields, run }, &known)
         };
-        scan(database, part, &present, Some(&run), columns, &mut refused, &mut of_run).map_err(broken)?;
+        scan(database, part, &present, Some(&run), columns, &mut refused, &mut read_row).map_err(broken)?;
     }
     warnings.extend(refused.warning(table));
     Ok(())

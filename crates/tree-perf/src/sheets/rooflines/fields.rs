@@ -35,7 +35,7 @@ impl Row {
             note: calls.clone().find_map(|call| call.note(analysis)),
             figures: CallFigures::new(calls.clone().map(|call| &call.figures)),
             kernel_us: Spread::from_values(calls.clone().map(|call| Some(call.figures.time_us))),
-            kernels: KernelList::of_events(analysis.trace(), device_events),
+            kernels: KernelList::from_events(analysis.trace(), device_events),
             overlaps: OverlapFigures::new(analysis, calls.clone().map(|call| &call.overlap.1)),
             group,
         }

@@ -110,17 +110,17 @@ pub(super) fn grouped_calls(
     name_lists: &mut Option<NameLists>,
 ) -> SheetRows {
     let rows = calls(analysis, subject, backward, name_lists);
-    let (parameters, of_rows) = ParameterTexts::new(analysis, &rows);
+    let (parameters, row_texts) = ParameterTexts::new(analysis, &rows);
 
     let options = analysis.options();
     let events = analysis.trace().events();
     // Calls that only differ in what ran beside them stand together: by time and first call of them all.
     let mut alike = HashMap::new();
-    let mut of_all: Vec<(i64, u32)> = Vec::new();
+    let mut group_totals: Vec<(i64, u32)> = Vec::new();
     let mut index = HashMap::new();
     let mut unfilled: Vec<UnfilledGroup> = Vec::new();
     let mut group_of_row = Vec::with_capacity(rows.len());
-    for (row, text) in rows.iter().zip(of_rows.ids) {
+    for (row, text) in rows.iter().zip(row_texts.ids) {
         let key = (
             events.name(row.operator),
             text,
@@ -128,10 +128,10 @@ pub(super) fn grouped_calls(
             analysis.is_recompute(row.operator),
         );
         let same = *alike.entry(key).or_insert_with(|| {
-            of_all.push((0, events.uid(row.operator)));
-            of_all.len() - 1
+            group_totals.push((0, events.uid(row.operator)));
+            group_totals.len() - 1
         });
-        of_all[same].0 += row.time;
+        group_totals[same].0 += row.time;
         let at = *index.entry((same, row.overlap.0)).or_insert_with(|| {
             unfilled.push(UnfilledGroup { text, same, rows: 0 });
             unfilled.len() - 1
@@ -140,7 +140,7 @@ pub(super) fn grouped_calls(
         group_of_row.push(at);
     }
     let group = |UnfilledGroup { text, same, rows }| {
-        let parameters = of_rows.texts[text].clone();
+        let parameters = row_texts.texts[text].clone();
         (same, Group { parameters, rows: Vec::with_capacity(rows), nested: 0 })
     };
     let mut groups: Vec<(usize, Group)> = unfilled.into_iter().map(group).collect();
@@ -149,7 +149,7 @@ pub(super) fn grouped_calls(
     }
     // Stable: calls came in file order, so of equal groups the first in the file comes first.
     groups.sort_few_by_key(|(same, group)| {
-        let (time, first) = of_all[*same];
+        let (time, first) = group_totals[*same];
         (Reverse(time), first, Reverse(group.time()))
     });
     SheetRows { parameters, groups: groups.into_iter().map(|(_, group)| group).collect() }
@@ -176,10 +176,10 @@ impl ParameterTexts {
     /// The names of the parameters, and the texts.
     fn new(analysis: &Analysis, rows: &[Row]) -> (IndexSet<&'static str>, Self) {
         let mut answers: IndexMap<AnswerId, &[Parameter]> = IndexMap::default();
-        let mut of_rows = Vec::with_capacity(rows.len());
+        let mut answer_of_row = Vec::with_capacity(rows.len());
         for row in rows {
             let entry = answers.entry(row.answer);
-            of_rows.push(entry.index());
+            answer_of_row.push(entry.index());
             entry.or_insert_with(|| {
                 row.evaluated(analysis).map_or(&[][..], |evaluated| &evaluated.parameters)
             });
@@ -187,9 +187,9 @@ impl ParameterTexts {
         let answers: Vec<&[Parameter]> = answers.into_values().collect();
         let names = parameter_names(&answers);
         let mut texts: IndexSet<Vec<Option<String>>> = IndexSet::default();
-        let of_answers: Vec<usize> =
+        let text_of_answer: Vec<usize> =
             parameter_texts(&answers, &names).into_iter().map(|text| texts.insert_full(text).0).collect();
-        let ids = of_rows.into_iter().map(|answer| of_answers[answer]).collect();
+        let ids = answer_of_row.into_iter().map(|answer| text_of_answer[answer]).collect();
         (names, ParameterTexts { texts, ids })
     }
 }

@@ -23,7 +23,7 @@ fn analysis(case: &str) -> Option<JaxAnalysis> {
 }
 
 fn window(case: &str, window: &Window) -> JaxAnalysis {
-    JaxAnalysis::of_window(profile(case).unwrap(), JaxOptions::default(), window).unwrap().0
+    JaxAnalysis::from_window(profile(case).unwrap(), JaxOptions::default(), window).unwrap().0
 }
 
 /// All GPUs together.
