@@ -29,7 +29,7 @@ impl Side {
     fn recorded_steps(&self) -> Option<u64> {
         let table = |name: &str| self.tables.iter().find(|table| table.name() == name);
         let each = table(names::ITERATIONS).filter(|table| table.column("state").is_some());
-        let Some(table) = each.or_else(|| table(STEPS)) else { return None };
+        let table = each.or_else(|| table(STEPS))?;
         let column = |name: &str| table.column(name);
         let (level, source) = (column("level")?, column("source")?);
         const RECORDED: [&str; 2] = ["recorded steps", "annotations"];
