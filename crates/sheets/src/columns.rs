@@ -380,3 +380,8 @@ pub mod overlap {
         ..SHARE
     };
 }
+
+pub const ITERATION_DURATION: Column = Column::milliseconds(
+    "duration (ms)",
+    "From the end of the previous iteration's device work to the end of its own. Durations do not overlap and add up to the span of the timeline; waiting counts toward the iteration waited for. The first iteration begins when the host starts it (see lead), unless the device was busy with earlier work. Time before the host starts an iteration is excluded if device work is missing or the previous iteration had none. For an iteration without device work, its duration on the host.",
+).with_role(Role::Headline);

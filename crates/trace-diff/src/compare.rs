@@ -37,7 +37,7 @@ impl Side {
             level.cell(*row) == level.cell(0) && RECORDED.contains(&source.cell(*row).text().as_ref())
         };
         let rows = (0..table.height()).filter(is_step);
-        let Some((state, duration)) = column("state").zip(column("duration (ms)")) else {
+        let Some((state, duration)) = column("state").zip(column(columns::ITERATION_DURATION.name)) else {
             let iterations = column("iterations")?;
             let sum: f64 = rows.filter_map(|row| number(&iterations.cell(row))).sum();
             return (sum >= 1.0).then_some(sum as u64);
