@@ -18,6 +18,7 @@ use trace2tree::{TraceTree, TreeOptions, busy_time};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::error::Error;
+use crate::known_sheets::column_names;
 use crate::notice::Notice;
 
 /// Which operators, and how they are read.
@@ -306,7 +307,7 @@ fn from_report(
     let has_arguments = |name: &str, headers: &[String]| {
         TABLES.contains(&name) && LISTS.iter().all(|list| headers.iter().any(|header| header == list))
     };
-    let tables = read_report(path, format, &has_arguments)?;
+    let tables = read_report(path, format, &column_names, &has_arguments)?;
     let table = tables.first().ok_or_else(|| {
         let what = "table of operators with their arguments (ops_all, ops_unique_args)".to_owned();
         not_recorded(path, what, "pass a report of `tracelens pytorch` or TraceLens, or the trace")

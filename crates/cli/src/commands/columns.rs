@@ -1,5 +1,7 @@
 //! `tracelens info columns`: what the columns of the sheets mean.
 
+use std::iter;
+
 use answers::{KnownSheet, ReportOf, known_sheets};
 use serde_json::json;
 use trace_ingest::RecordingKind;
@@ -68,8 +70,11 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
             wrap(&sheet.description, "  ", "  ", width, &mut text);
         }
     }
-    for column in sheets.first().into_iter().flat_map(|sheet| &sheet.columns) {
-        text.push_str(&format!("\n  {}\n", column.name));
+    let columns = sheets.first().into_iter().flat_map(|sheet| sheet.columns.iter().zip(iter::repeat(sheet)));
+    for (column, sheet) in columns {
+        let title = sheet.title(column);
+        let name = if title == column.name { String::new() } else { format!(" ({} in JSON)", column.name) };
+        text.push_str(&format!("\n  {title}{name}\n"));
         wrap(&column.full_description(), "      ", "      ", width, &mut text);
     }
     text

@@ -85,10 +85,12 @@ fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
         None => out.write_all(b"null")?,
     }
     out.write_all(b",\"columns\":[")?;
-    for (position, column) in table.columns().iter().enumerate() {
+    for (position, (column, header)) in table.columns().iter().zip(table.headers()).enumerate() {
         out.write_all(if position > 0 { b",\n" } else { b"\n" })?;
         out.write_all(b"{\"name\":")?;
         serde_json::to_writer(&mut *out, column.name())?;
+        out.write_all(b",\"title\":")?;
+        serde_json::to_writer(&mut *out, &header)?;
         let unit = column.kind().unit().map_or("", sheets::Unit::symbol);
         write!(
             out,
