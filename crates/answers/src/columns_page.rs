@@ -51,15 +51,14 @@ fn describe(text: &mut String, first: &KnownSheet, sheets: &[&KnownSheet]) {
         }
     }
     text.push_str("\n| column | in JSON | unit | meaning |\n| --- | --- | --- | --- |\n");
-    for column in &first.columns {
-        let meaning = column.full_description().replace('|', "\\|").replace('<', "&lt;");
-        text.push_str(&format!("{} {meaning} |\n", row_start(first, column)));
+    for (column, (title, meaning)) in first.columns.iter().zip(first.described()) {
+        let meaning = meaning.replace('|', "\\|").replace('<', "&lt;");
+        text.push_str(&format!("{} {meaning} |\n", row_start(column, &title)));
     }
 }
 
 /// The title, the name where it is another, and the unit.
-fn row_start(sheet: &KnownSheet, column: &Column) -> String {
-    let title = sheet.title(column);
+fn row_start(column: &Column, title: &str) -> String {
     let name = if title == column.name { String::new() } else { format!("`{}`", column.name) };
     format!("| {title} | {name} | {} |", unit(column))
 }
@@ -89,7 +88,7 @@ mod tests {
             let stands = [format!("### `{name}`"), format!("- `{name}`: {}", sheet.description)];
             assert!(stands.iter().any(|line| page.contains(line)), "{name}");
             for column in &sheet.columns {
-                assert!(page.contains(&format!("\n{}", row_start(&sheet, column))), "{name}");
+                assert!(page.contains(&format!("\n{}", row_start(column, &sheet.title(column)))), "{name}");
             }
         }
     }

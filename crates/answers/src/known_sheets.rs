@@ -13,7 +13,7 @@ use nsys_perf::{nsys_sheets, nsys_stats_sheets};
 use reference_tools::hta_sheets;
 use rocprof_perf::rocprof_sheets;
 use serde_json::{Value, json};
-use sheets::{Column, Layout, Sheet, Unit};
+use sheets::{Column, Layout, Sheet, Unit, with_titles};
 use trace_diff::{all_comparison_sheets, device_rows_sheet, tree_diff_sheets};
 use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
@@ -48,6 +48,17 @@ impl KnownSheet {
             true => column.name.into(),
             false => column.title().into(),
         }
+    }
+
+    /// Header and meaning of each of the columns, with titles where the meaning names others.
+    #[must_use]
+    pub fn described(&self) -> Vec<(Cow<'static, str>, String)> {
+        let titles: Vec<Cow<'static, str>> = self.columns.iter().map(|column| self.title(column)).collect();
+        let names = self.columns.iter().map(|column| column.name);
+        let titled: Vec<(&str, &str)> = names.zip(titles.iter().map(AsRef::as_ref)).collect();
+        let meaning = |column: &Column| with_titles(&column.full_description(), &titled).into_owned();
+        let meanings: Vec<String> = self.columns.iter().map(meaning).collect();
+        titles.into_iter().zip(meanings).collect()
     }
 
     /// The names of columns by the titles that differ from them.

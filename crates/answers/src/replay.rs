@@ -189,7 +189,7 @@ fn of_events(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<CallKey>
     let events = tree.trace().events();
     let of_event = |&uid: &u32| {
         let operator = events.find_uid(uid).and_then(|event| operator_of(tree, event));
-        let advice = "indices count the entries of the event list from 0, as ex_UID of ops_all does";
+        let advice = "indices count the entries of the event list from 0, as example UID of ops_all does";
         let what = || format!("operator at or above event {uid}");
         operator.map(|event| key(events, event)).ok_or_else(|| not_recorded(path, what(), advice))
     };
@@ -333,8 +333,8 @@ fn from_report(
         }
         ReplayChoice::Uids(uids) => {
             if let Some(uid) = uids.iter().find(|&&uid| !has(&|row| row.uid == Some(uid))) {
-                let advice = "a report has only the first call of each row (ex_UID); the trace has all";
-                return Err(not_recorded(path, format!("row with ex_UID {uid}"), advice));
+                let advice = "a report has only the first call of each row (example UID); the trace has all";
+                return Err(not_recorded(path, format!("row with UID {uid}"), advice));
             }
         }
     }

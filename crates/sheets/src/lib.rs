@@ -27,4 +27,4 @@ pub use figure::{Figure, Figures};
 pub use python_literal::{float_text, write_float};
 pub use sheet::Sheet;
 pub use table::{Table, TableColumn, TableError, names_a_file};
-pub use title::title;
+pub use title::{title, with_titles};

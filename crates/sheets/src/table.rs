@@ -12,7 +12,7 @@ use crate::chart::{Chart, ChartShape};
 use crate::column::{Column, ColumnKind, Layout, Role, Verdict};
 use crate::excerpt::Excerpt;
 use crate::figure::Figure;
-use crate::title::title;
+use crate::title::{title, with_titles};
 
 /// A table that cannot be made as described.
 #[derive(Debug, Error, PartialEq, Eq, miette::Diagnostic)]
@@ -221,6 +221,15 @@ impl Table {
         headers
             .map(|((title, is_alone), column)| if is_alone { title } else { column.name().into() })
             .collect()
+    }
+
+    /// What its columns mean, in order, with the headers of other columns where it names them.
+    #[must_use]
+    pub fn explanations(&self) -> Vec<Cow<'static, str>> {
+        let headers = self.headers();
+        let names = self.columns.iter().map(TableColumn::name);
+        let titled: Vec<(&str, &str)> = names.zip(headers.iter().map(AsRef::as_ref)).collect();
+        self.columns.iter().map(|column| with_titles(column.description(), &titled)).collect()
     }
 
     /// The column of this name.

@@ -1,5 +1,8 @@
 //! What the header of a column says to a reader: `mean kernel time (µs)` for the column `Kernel Time (µs)_mean`.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
 use crate::column::{ColumnKind, Unit};
 
 /// The header that readers see, from a column's name, what its cells are, and what one of its figures is of.
@@ -39,6 +42,31 @@ pub fn title(name: &str, kind: ColumnKind, per: Option<&str>) -> String {
         Some(unit) => format!("{title} ({unit})"),
         None => title,
     }
+}
+
+/// A text about a table with titles in place of names of columns: `titled` has both. A name of letters alone may be a word
+/// of the text and stays.
+#[must_use]
+pub fn with_titles<'t>(text: &'t str, titled: &[(&str, &str)]) -> Cow<'t, str> {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut text = Cow::Borrowed(text);
+    let is_told = |name: &str| name.contains(['_', '(', '%']);
+    let mut titled: Vec<&(&str, &str)> =
+        titled.iter().filter(|(name, title)| name != title && is_told(name)).collect();
+    // A name may be part of a longer one.
+    titled.sort_by_key(|(name, _)| Reverse(name.len()));
+    for (name, title) in titled {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(name).map(|at| from + at) {
+            let end = at + name.len();
+            from = end;
+            if !is_part(text[..at].chars().next_back()) && !is_part(text[end..].chars().next()) {
+                text.to_mut().replace_range(at..end, title);
+                from = at + title.len();
+            }
+        }
+    }
+    text
 }
 
 /// The words of a name, apart from what has a place of its own in a title.
@@ -94,7 +122,7 @@ impl<'n> Words<'n> {
             }
         }
         for (ending, of_run) in [("a", " in A"), ("b", " in B")] {
-            if words.last() == Some(&ending) {
+            if stem != ending && words.last() == Some(&ending) {
                 words.pop();
                 words.pop_if(|word| *word == "in");
                 run = of_run;
@@ -167,7 +195,7 @@ fn split(stem: &str) -> Vec<&str> {
     let mut rest = stem;
     while !rest.is_empty() {
         let (outside, inside) = rest.split_once('(').unwrap_or((rest, ""));
-        for word in outside.split(['_', ' ', '#', ',']).map(|word| word.trim_end_matches('.')) {
+        for word in outside.split(['_', ' ', '#']).map(|word| word.trim_end_matches('.')) {
             split_capitals(word, &mut words);
         }
         rest = inside.split_once(')').map_or("", |(_, rest)| rest);
@@ -502,3 +530,26 @@ const PHRASES: &[(&str, &str)] = &[
     ("without call (count)", "events without a call"),
     ("without size", "copies without a size"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_name_columns_as_readers_see_them() {
+        let titled = [
+            ("gain_us", "gain (µs)"),
+            ("Percentage (%)", "share (%)"),
+            ("time", "t"),
+            ("low_gain_us", "low (µs)"),
+        ];
+        for (text, shown) in [
+            ("gain_us as a share of the window.", "gain (µs) as a share of the window."),
+            ("Running sum of Percentage (%).", "Running sum of share (%)."),
+            ("low_gain_us, not gain_us", "low (µs), not gain (µs)"),
+            ("most_gain_us of the time", "most_gain_us of the time"),
+        ] {
+            assert_eq!(with_titles(text, &titled), shown);
+        }
+    }
+}

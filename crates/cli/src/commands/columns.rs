@@ -1,7 +1,5 @@
 //! `tracelens info columns`: what the columns of the sheets mean.
 
-use std::iter;
-
 use answers::{KnownSheet, ReportOf, known_sheets};
 use serde_json::json;
 use trace_ingest::RecordingKind;
@@ -70,12 +68,11 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
             wrap(&sheet.description, "  ", "  ", width, &mut text);
         }
     }
-    let columns = sheets.first().into_iter().flat_map(|sheet| sheet.columns.iter().zip(iter::repeat(sheet)));
-    for (column, sheet) in columns {
-        let title = sheet.title(column);
-        let name = if title == column.name { String::new() } else { format!(" ({} in JSON)", column.name) };
+    let Some(sheet) = sheets.first() else { return text };
+    for (column, (title, meaning)) in sheet.columns.iter().zip(sheet.described()) {
+        let name = if title == column.name { String::new() } else { format!(", in JSON {}", column.name) };
         text.push_str(&format!("\n  {title}{name}\n"));
-        wrap(&column.full_description(), "      ", "      ", width, &mut text);
+        wrap(&meaning, "      ", "      ", width, &mut text);
     }
     text
 }

@@ -214,13 +214,14 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     let marked_format = header_format.clone().set_background_color(MARKED);
     let mut widths = Vec::with_capacity(columns.len());
     let mut header_lines = 1;
-    for (position, (column, header)) in columns.iter().zip(table.headers()).enumerate() {
+    let described = table.headers().into_iter().zip(table.explanations());
+    for (position, (column, (header, description))) in columns.iter().zip(described).enumerate() {
         let column_number = column_number(position)?;
         let of_table = if position == 0 { table.caveats() } else { &[] };
         let caveats = of_table.iter().chain(column.caveats()).map(|caveat| caveat.text.as_str());
         let explanation: Vec<&str> =
-            [column.description()].into_iter().filter(|text| !text.is_empty()).chain(caveats).collect();
-        let is_marked = explanation.len() > usize::from(!column.description().is_empty());
+            [&*description].into_iter().filter(|text| !text.is_empty()).chain(caveats).collect();
+        let is_marked = explanation.len() > usize::from(!description.is_empty());
         let format = if is_marked { &marked_format } else { &header_format };
         sheet.write_string_with_format(0, column_number, cut_text(&escaped(&header)).0, format)?;
         explain_header(&mut sheet, column_number, &explanation.join(" "))?;
