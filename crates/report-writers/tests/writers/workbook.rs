@@ -163,7 +163,7 @@ fn kinds_choose_the_number_format_and_keep_the_value() {
         (ColumnKind::Count, "#,##0"),
         (ColumnKind::Identifier, "0"),
         (ColumnKind::Whole(Unit::Microseconds), "#,##0&quot; µs&quot;"),
-        (ColumnKind::Number(Unit::Percent), "0.00&quot; %&quot;"),
+        (ColumnKind::Number(Unit::Percent), "0.00&quot;%&quot;"),
         (ColumnKind::Number(Unit::Milliseconds), "#,##0.000&quot; ms&quot;"),
         (ColumnKind::Number(Unit::One), "[=0]0;[&gt;=0.001]#,##0.000;0.00E+00"),
     ];
