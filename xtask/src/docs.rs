@@ -1,5 +1,6 @@
 //! The handbook as a site: the pages of `docs`, and those made of the program's help, the columns and the READMEs.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,18 @@ pub(crate) struct Arguments {
     /// Write the pages only: mdBook, which makes the site of them, is not needed
     #[arg(long)]
     pages: bool,
+    /// Print the page of names and titles of columns (docs/src/reference/column-names.md), and nothing else
+    #[arg(long)]
+    column_names: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     let program =
         arguments.bin.as_ref().map_or_else(|| build_program(root, "release"), |path| Ok(path.clone()))?;
+    if arguments.column_names {
+        print!("{}", column_names(&printed(&program, &["info", "columns", "--json"])?)?);
+        return Ok(Outcome::Good);
+    }
     let out = root.join(&arguments.out);
     let pages = out.join("src");
     if pages.exists() {
@@ -128,6 +136,31 @@ fn references(program: &Path, root: &Path, pages: &Path, summary: &mut String) -
         writeln!(summary, "- [{name}]({page})")?;
     }
     Ok(())
+}
+
+/// Names and titles of columns where they differ, each pair once, where a report first has it.
+fn column_names(columns: &str) -> Result<String, Box<dyn Error>> {
+    let mut page = "# Names of columns\n\nWorkbooks, CSV files, pages and `tracelens table` show titles. JSON, Python, the server for agents and \
+                    reports with `--parity` use names. Options take either, and `compare` and `replay` read both.\n"
+        .to_owned();
+    let columns: serde_json::Value = serde_json::from_str(columns)?;
+    let (mut seen, mut report) = (BTreeSet::new(), "");
+    for sheet in columns["result"]["sheets"].as_array().into_iter().flatten() {
+        for column in sheet["columns"].as_array().into_iter().flatten() {
+            let pair = (column["name"].as_str(), column["title"].as_str());
+            let (Some(name), Some(title)) = pair else { continue };
+            if name == title || !seen.insert((name, title)) {
+                continue;
+            }
+            let of = sheet["report_of"].as_str().unwrap_or_default();
+            if of != report {
+                report = of;
+                write!(page, "\n## Reports of {of}\n\n| name | title |\n| --- | --- |\n")?;
+            }
+            writeln!(page, "| `{name}` | {title} |")?;
+        }
+    }
+    Ok(page)
 }
 
 /// A text of the repository whose links lead to pages of the handbook, or to the repository where there is none.

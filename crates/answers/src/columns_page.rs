@@ -50,11 +50,17 @@ fn describe(text: &mut String, first: &KnownSheet, sheets: &[&KnownSheet]) {
             text.push_str(&format!("\nIn TraceLens, `{}` is `{name}`.\n", sheet.name));
         }
     }
-    text.push_str("\n| column | unit | meaning |\n| --- | --- | --- |\n");
-    for column in &first.columns {
-        let meaning = column.full_description().replace('|', "\\|").replace('<', "&lt;");
-        text.push_str(&format!("| `{}` | {} | {meaning} |\n", column.name, unit(column)));
+    text.push_str("\n| column | in JSON | unit | meaning |\n| --- | --- | --- | --- |\n");
+    for (column, (title, meaning)) in first.columns.iter().zip(first.described()) {
+        let meaning = meaning.replace('|', "\\|").replace('<', "&lt;");
+        text.push_str(&format!("{} {meaning} |\n", row_start(column, &title)));
     }
+}
+
+/// The title, the name where it is another, and the unit.
+fn row_start(column: &Column, title: &str) -> String {
+    let name = if title == column.name { String::new() } else { format!("`{}`", column.name) };
+    format!("| {title} | {name} | {} |", unit(column))
 }
 
 fn unit(column: &Column) -> String {
@@ -82,7 +88,7 @@ mod tests {
             let stands = [format!("### `{name}`"), format!("- `{name}`: {}", sheet.description)];
             assert!(stands.iter().any(|line| page.contains(line)), "{name}");
             for column in &sheet.columns {
-                assert!(page.contains(&format!("\n| `{}` | {} |", column.name, unit(column))), "{name}");
+                assert!(page.contains(&format!("\n{}", row_start(column, &sheet.title(column)))), "{name}");
             }
         }
     }

@@ -13,6 +13,7 @@ use trace_ingest::{RecordingKind, is_standard_input, recognise};
 
 use crate::any_recording::AnyReporter;
 use crate::error::Error;
+use crate::known_sheets::column_names;
 use crate::notice::Notice;
 use crate::parts::SheetNames;
 use crate::picture::NothingToDraw;
@@ -117,7 +118,7 @@ impl CompareReporter {
         if !is_standard_input(path)
             && let Some(format) = report_format(path, &is_known)?
         {
-            let tables = read_report(path, format, &is_compared)?;
+            let tables = read_report(path, format, &column_names, &is_compared)?;
             return Ok((Side { name, tables, steps: None, repeated: Vec::new() }, None));
         }
         let paths = [path.to_path_buf()];

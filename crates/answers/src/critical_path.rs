@@ -105,6 +105,7 @@ impl Reporter for CriticalPathReporter {
         }
         known.push(SHEET_NAME.to_owned());
         let tables = titled(&title, (all, known), run)?;
+        let tables = if self.as_hta { tables.keeping_names() } else { tables };
         let report = Report {
             tables,
             summary,

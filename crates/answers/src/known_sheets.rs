@@ -1,6 +1,8 @@
 //! All sheets that any report may have, described without a recording.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use advise::advice_sheet;
 use critical_path::{critical_path_sheets, graph_replays_sheet};
@@ -11,7 +13,7 @@ use nsys_perf::{nsys_sheets, nsys_stats_sheets};
 use reference_tools::hta_sheets;
 use rocprof_perf::rocprof_sheets;
 use serde_json::{Value, json};
-use sheets::{Column, Sheet, Unit};
+use sheets::{Column, Layout, Sheet, Unit, with_titles};
 use trace_diff::{all_comparison_sheets, device_rows_sheet, tree_diff_sheets};
 use trace_doctor::recording_sheet;
 use trace_ingest::RecordingKind;
@@ -34,16 +36,47 @@ pub struct KnownSheet {
     pub description: Cow<'static, str>,
     /// All columns that it may have, in order; at the end those that only the layout of the reference tool has.
     pub columns: Vec<Column>,
+    /// Whether it is a table of another tool, whose headers are the names of its columns in any layout.
+    pub keeps_names: bool,
 }
 
 impl KnownSheet {
+    /// What readers see above a column of it: in our own layout its title.
+    #[must_use]
+    pub fn title(&self, column: &Column) -> Cow<'static, str> {
+        match self.keeps_names || column.only_in == Some(Layout::Listed) {
+            true => column.name.into(),
+            false => column.title().into(),
+        }
+    }
+
+    /// Header and meaning of each of the columns, with titles where the meaning names others.
+    #[must_use]
+    pub fn described(&self) -> Vec<(Cow<'static, str>, String)> {
+        let titles: Vec<Cow<'static, str>> = self.columns.iter().map(|column| self.title(column)).collect();
+        let names = self.columns.iter().map(|column| column.name);
+        let titled: Vec<(&str, &str)> = names.zip(titles.iter().map(AsRef::as_ref)).collect();
+        let meaning = |column: &Column| with_titles(&column.full_description(), &titled).into_owned();
+        let meanings: Vec<String> = self.columns.iter().map(meaning).collect();
+        titles.into_iter().zip(meanings).collect()
+    }
+
+    /// The names of columns by the titles that differ from them.
+    fn names_by_title(&self) -> HashMap<Cow<'static, str>, &'static str> {
+        let titled = self.columns.iter().map(|column| (self.title(column), column.name));
+        titled.filter(|(title, name)| title != name).collect()
+    }
+
     /// Name, description and columns, each with unit and meaning; of `column` alone where one is named.
     #[must_use]
     pub fn to_json(&self, column: Option<&str>) -> Value {
         let columns = self.columns.iter().filter(|known| column.is_none_or(|name| name == known.name));
         let columns = columns.map(|column| {
             let unit = column.kind.unit().map(Unit::symbol);
-            json!({"name": column.name, "unit": unit, "per": column.per, "description": column.full_description()})
+            json!({
+                "name": column.name, "title": self.title(column), "unit": unit, "per": column.per,
+                "description": column.full_description(),
+            })
         });
         let report_of = match self.report {
             ReportOf::Recording(kind) => kind.to_string(),
@@ -111,10 +144,34 @@ pub fn known_sheets() -> Vec<KnownSheet> {
     all
 }
 
+/// The names of a table's columns, from its headers: in a report that was read these are titles, in an older one, or one of
+/// another tool, names. Several sheets may have the table's name, or none, as that of a family of an extension: the one
+/// that knows most of the headers counts.
+#[must_use]
+pub fn column_names(table: &str, headers: Vec<String>) -> Vec<String> {
+    static KNOWN: LazyLock<Vec<KnownSheet>> = LazyLock::new(known_sheets);
+    let is_named = |sheet: &&KnownSheet| sheet.name == table || sheet.reference_name == Some(table);
+    let mut sheets: Vec<&KnownSheet> = KNOWN.iter().filter(is_named).collect();
+    if sheets.is_empty() {
+        sheets = KNOWN.iter().collect();
+    }
+    let counted = sheets.into_iter().map(|sheet| {
+        let names = sheet.names_by_title();
+        let is_name = |header: &str| sheet.columns.iter().any(|column| column.name == header);
+        let is_known = |header: &&String| names.contains_key(header.as_str()) || is_name(header);
+        (headers.iter().filter(is_known).count(), names)
+    });
+    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    let names = best.map(|(_, names)| names).unwrap_or_default();
+    let name = |header: String| names.get(header.as_str()).map_or(header, |&name| name.to_owned());
+    headers.into_iter().map(name).collect()
+}
+
 fn known<A>(report: ReportOf, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet> {
     let known = |sheet: Sheet<'static, A>| KnownSheet {
         report,
         columns: sheet.columns_by_role(),
+        keeps_names: sheet.keeps_names,
         name: sheet.name,
         reference_name: sheet.reference_name,
         description: sheet.description,
@@ -124,7 +181,7 @@ fn known<A>(report: ReportOf, sheets: Vec<Sheet<'static, A>>) -> Vec<KnownSheet>
 
 #[cfg(test)]
 mod tests {
-    use sheets::{ColumnKind, Layout, Role};
+    use sheets::{ColumnKind, Role};
 
     use super::*;
 
@@ -233,5 +290,54 @@ mod tests {
         check(&jax_sheets());
         check(&rocprof_sheets());
         check(&nsys_sheets());
+    }
+
+    /// Columns with titles: those of our own layout.
+    fn titled(sheet: &KnownSheet) -> impl Iterator<Item = (&Column, String)> {
+        let has_title = |column: &&Column| !sheet.keeps_names && column.only_in != Some(Layout::Listed);
+        sheet.columns.iter().filter(has_title).map(|column| (column, column.title()))
+    }
+
+    #[test]
+    fn titles_are_in_one_style_and_tell_columns_apart() {
+        for sheet in known_sheets() {
+            let mut seen = HashMap::new();
+            for (column, title) in titled(&sheet) {
+                let of = format!("{}: {} is {title:?}", sheet.name, column.name);
+                // Texts may be of a unit, too: ranges.
+                let named_unit = column.name.split_once(" (").and_then(|(_, unit)| unit.strip_suffix(')'));
+                let unit = column.kind.unit().map_or(named_unit, |unit| Some(unit.symbol()));
+                let unit = unit.filter(|&unit| unit != Unit::One.symbol());
+                let bracket = unit.map(|unit| format!(" ({unit})")).unwrap_or_default();
+                let plain = title.strip_suffix(&bracket).unwrap_or_else(|| panic!("{of}, without its unit"));
+                assert!(!plain.contains(['(', '_', '#']), "{of}");
+                assert!(!plain.is_empty() && plain.trim() == plain && !plain.contains("  "), "{of}");
+                for word in plain.split(' ') {
+                    assert!(!["us", "ms", "ns", "pct", "percent", "avg", "num"].contains(&word), "{of}");
+                    assert!(unit != Some(word), "{of}, its unit twice");
+                    let mut letters = word.chars();
+                    let is_capital = letters.next().is_some_and(char::is_uppercase);
+                    let is_ordinary = letters.clone().count() > 1 && letters.all(char::is_lowercase);
+                    assert!(!(is_capital && is_ordinary), "{of}");
+                }
+                if let Some(other) = seen.insert(title, column.name) {
+                    panic!("{of}, and so is {other}");
+                }
+            }
+        }
+    }
+
+    /// A report that was written and one of an earlier version read alike.
+    #[test]
+    fn headers_are_read_as_names() {
+        for sheet in known_sheets() {
+            let names: Vec<String> = titled(&sheet).map(|(column, _)| column.name.to_owned()).collect();
+            let titles: Vec<String> = titled(&sheet).map(|(_, title)| title).collect();
+            assert_eq!(column_names(&sheet.name, titles), names, "{}", sheet.name);
+            assert_eq!(column_names(&sheet.name, names.clone()), names, "{}", sheet.name);
+        }
+        let family_columns = ["name", "kernel time (µs)", "mine", "param: M"].map(str::to_owned);
+        let names = column_names("MyFamily_fwd", family_columns.into());
+        assert_eq!(names, ["name", "Kernel Time (µs)_sum", "mine", "param: M"]);
     }
 }

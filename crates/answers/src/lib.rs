@@ -52,7 +52,7 @@ pub use critical_path::CriticalPathReporter;
 pub use diff::DiffReporter;
 pub use error::Error;
 pub use gate::{GateReader, is_baseline_file};
-pub use known_sheets::{KnownSheet, ReportOf, known_sheets};
+pub use known_sheets::{KnownSheet, ReportOf, column_names, known_sheets};
 pub use notice::{NoPythonFrames, Notice};
 pub use overlay::{OverlayEvents, write_counters, write_overlay};
 pub use page::page;

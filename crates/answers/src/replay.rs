@@ -18,6 +18,7 @@ use trace2tree::{TraceTree, TreeOptions, busy_time};
 use tree_perf::{Analysis, AnalysisOptions};
 
 use crate::error::Error;
+use crate::known_sheets::column_names;
 use crate::notice::Notice;
 
 /// Which operators, and how they are read.
@@ -188,7 +189,7 @@ fn calls_numbered(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<Cal
     let events = tree.trace().events();
     let event_call = |&uid: &u32| {
         let operator = events.find_uid(uid).and_then(|event| operator_of(tree, event));
-        let advice = "indices count the entries of the event list from 0, as ex_UID of ops_all does";
+        let advice = "indices count the entries of the event list from 0, as example UID of ops_all does";
         let what = || format!("operator at or above event {uid}");
         operator.map(|event| key(events, event)).ok_or_else(|| not_recorded(path, what(), advice))
     };
@@ -306,7 +307,7 @@ fn from_report(
     let has_arguments = |name: &str, headers: &[String]| {
         TABLES.contains(&name) && LISTS.iter().all(|list| headers.iter().any(|header| header == list))
     };
-    let tables = read_report(path, format, &has_arguments)?;
+    let tables = read_report(path, format, &column_names, &has_arguments)?;
     let table = tables.first().ok_or_else(|| {
         let what = "table of operators with their arguments (ops_all, ops_unique_args)".to_owned();
         not_recorded(path, what, "pass a report of `tracelens pytorch` or TraceLens, or the trace")
@@ -332,8 +333,8 @@ fn from_report(
         }
         ReplayChoice::Uids(uids) => {
             if let Some(uid) = uids.iter().find(|&&uid| !has(&|row| row.uid == Some(uid))) {
-                let advice = "a report has only the first call of each row (ex_UID); the trace has all";
-                return Err(not_recorded(path, format!("row with ex_UID {uid}"), advice));
+                let advice = "a report has only the first call of each row (example UID); the trace has all";
+                return Err(not_recorded(path, format!("row with UID {uid}"), advice));
             }
         }
     }

@@ -10,7 +10,7 @@ use thiserror::Error as ThisError;
 /// Most columns that are shown where none are named.
 const MOST_PRESET_COLUMNS: usize = 10;
 
-/// Which part of a table to give.
+/// Which part of a table to give. Columns are given by their names or by their titles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowQuery {
     /// Columns in this order; where none are named, the first that are neither folded away nor empty.
@@ -82,6 +82,8 @@ pub struct Rows {
     pub total: usize,
     /// Where the next page starts; `None` on the last.
     pub next: Option<usize>,
+    /// Names of the columns that they are sorted by.
+    pub sort: Vec<String>,
 }
 
 /// Why there are no rows.
@@ -181,12 +183,15 @@ impl RowQuery {
     /// # Errors
     /// When the table lacks a column that is named, or a number is compared with one that holds none.
     pub fn rows(&self, table: &Table) -> Result<Rows, RowError> {
+        let names: Vec<&str> = table.columns().iter().map(TableColumn::name).collect();
+        let headers = table.headers();
         let find = |name: &str| {
-            let position = table.columns().iter().position(|column| column.name() == name);
+            let named = names.iter().position(|known| *known == name);
+            let position = named.or_else(|| headers.iter().position(|header| header == name));
             position.ok_or_else(|| RowError::UnknownColumn {
                 table: table.name().to_owned(),
                 name: name.to_owned(),
-                near: did_you_mean(name, table.columns().iter().map(TableColumn::name)),
+                near: did_you_mean(name, names.iter().copied().chain(headers.iter().map(AsRef::as_ref))),
             })
         };
         let columns = match self.columns.as_slice() {
@@ -221,7 +226,8 @@ impl RowQuery {
         let end = self.skip.saturating_add(self.top).min(total);
         let shown = rows.get(self.skip.min(total)..end).unwrap_or_default();
         let next = (end < total && !shown.is_empty()).then_some(end);
-        Ok(Rows { table: table.part(&columns, shown)?, total, next })
+        let sort = order.iter().map(|(column, _)| column.name().to_owned()).collect();
+        Ok(Rows { table: table.part(&columns, shown)?, total, next, sort })
     }
 }
 
@@ -372,10 +378,13 @@ mod tests {
 
     #[test]
     fn columns_come_as_named() {
-        let query = RowQuery { columns: vec!["time".to_owned(), "name".to_owned()], ..all() };
-        let rows = query.rows(&table()).unwrap();
-        let columns: Vec<&str> = rows.table.columns().iter().map(TableColumn::name).collect();
-        assert_eq!(columns, ["time", "name"]);
+        for time in ["time", "time (µs)"] {
+            let order = vec![Order { column: time.to_owned(), descending: false }];
+            let query = RowQuery { columns: vec![time.to_owned(), "name".to_owned()], order, ..all() };
+            let rows = query.rows(&table()).unwrap();
+            let columns: Vec<&str> = rows.table.columns().iter().map(TableColumn::name).collect();
+            assert_eq!((columns, rows.sort), (vec!["time", "name"], vec!["time".to_owned()]));
+        }
     }
 
     #[test]

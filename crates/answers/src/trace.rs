@@ -258,6 +258,7 @@ impl TraceReporter {
         };
         let first_page = || summary(&analysis, phases.as_ref(), title.clone());
         let (tables, mut summary, advice) = examined.tables(&title, first_page, threads_of_sheets, run)?;
+        let tables = if hta.is_some() { tables.keeping_names() } else { tables };
         notices.extend(notices_of(&analysis, phases.as_ref()));
         if analysis.trace().facts().is_view_of_xplane {
             notices.push(Notice::ViewOfXPlane { profile: profile_beside(path) });

@@ -86,10 +86,11 @@ pub(crate) fn refuse_foreign_csv(directory: &Path, tables: &[Table]) -> Result<(
         // Reports of several kinds of recordings have sheets of one name.
         let of_another = || {
             let sheets = known.iter().filter(|sheet| sheet.name == table.name());
-            sheets.flat_map(|sheet| &sheet.columns).any(|column| has(column.name))
+            let mut columns = sheets.flat_map(|sheet| &sheet.columns);
+            columns.any(|column| has(column.name) || has(&column.title()))
         };
         read.is_ok_and(|bytes| bytes > 1)
-            && !table.columns().iter().any(|column| has(column.name()))
+            && !table.columns().iter().any(|column| has(column.name()) || has(&column.title()))
             && !of_another()
     };
     tables.iter().find(is_foreign).map_or(Ok(()), |table| Err(foreign_file(&path(table))))

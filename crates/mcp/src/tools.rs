@@ -398,17 +398,16 @@ fn table(
         .into_iter()
         .map(|by| Order { column: by.column, descending: by.descending.unwrap_or(true) })
         .collect();
-    let sort = order.iter().map(|order| order.column.clone()).collect();
     let query = RowQuery { columns: given.select, conditions, order, skip: given.cursor, top };
     let whole = table_named(held.report.tables.tables(), &given.name).map_err(from_row_error)?;
     let mut answer = about(session, asked, &held);
-    answer.tables = vec![part(whole, &query, sort)?];
+    answer.tables = vec![part(whole, &query)?];
     document(answer)
 }
 
 /// The rows of a table that are asked for, with the columns that they are sorted by.
-fn part(whole: &Table, query: &RowQuery, sort: Vec<String>) -> Result<JsonTable<'static>, Refusal> {
-    let Rows { table, total, next } = query.rows(whole).map_err(from_row_error)?;
+fn part(whole: &Table, query: &RowQuery) -> Result<JsonTable<'static>, Refusal> {
+    let Rows { table, total, next, sort } = query.rows(whole).map_err(from_row_error)?;
     Ok(JsonTable::part(whole, table, total, next, sort))
 }
 
@@ -478,7 +477,7 @@ fn why(
     let rows = call_rows.or(why.rows.first());
     let query = RowQuery { top, ..RowQuery::default() };
     if let Some(rows) = rows {
-        answer.tables = vec![part(rows, &query, Vec::new())?];
+        answer.tables = vec![part(rows, &query)?];
     }
     document(answer.with_result(&why).map_err(bad_value)?)
 }
@@ -519,14 +518,14 @@ fn tree(
     };
     let columns = table.columns().iter().map(|column| column.name().to_owned()).collect();
     let mut answer = about(session, asked, &held);
-    answer.tables = vec![part(&table, &RowQuery { columns, top, ..RowQuery::default() }, Vec::new())?];
+    answer.tables = vec![part(&table, &RowQuery { columns, top, ..RowQuery::default() })?];
     document(answer)
 }
 
 /// A table of a report that is made for this call alone.
 fn part_of(report: &Report, name: &str, top: usize) -> Result<JsonTable<'static>, Refusal> {
     let table = table_named(report.tables.tables(), name).map_err(from_row_error)?;
-    part(table, &RowQuery { top, ..RowQuery::default() }, Vec::new())
+    part(table, &RowQuery { top, ..RowQuery::default() })
 }
 
 fn path(
@@ -674,7 +673,7 @@ fn doctor(
     match held.report.tables.tables().iter().find(|table| table.name() == "recording") {
         Some(table) => {
             let query = RowQuery { top: 100, ..RowQuery::default() };
-            answer.tables = vec![part(table, &query, Vec::new())?];
+            answer.tables = vec![part(table, &query)?];
         }
         None => answer.result = json!({"findings": 0}),
     }

@@ -19,7 +19,7 @@ pub struct JobOptions {
     #[cfg_attr(feature = "clap", arg(long = "match", value_name = "HOW", default_value = "best", value_parser = flags::one_of_explained(PAIRINGS)))]
     pub pairing: Pairing,
 
-    /// Devices per node; adds node_id and node_span [default with --parity: as in the first recording]
+    /// Devices per node; adds node ID and node span [default with --parity: as in the first recording]
     #[cfg_attr(feature = "clap", arg(long = "gpus_per_node", value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     pub gpus_per_node: Option<u32>,
 

@@ -522,9 +522,9 @@ def test_frames_are_those_of_csv_files(trace: tl.Trace, tmp_path: Path) -> None:
     for name in trace:
         frame = trace.sheet(name).to_pandas()
         written = pandas.read_csv(tmp_path / "sheets" / f"{name}.csv", keep_default_na=False, na_values=[""])
-        assert list(frame.columns) == list(written.columns), name
-        for column in frame.columns:
-            for ours, theirs in zip(frame[column], written[column], strict=True):
+        # Frames have the names of columns, files their titles.
+        for column, title in zip(frame.columns, written.columns, strict=True):
+            for ours, theirs in zip(frame[column], written[title], strict=True):
                 # An empty text and a missing value are the same in CSV.
                 if pandas.isna(ours) or ours == "":
                     assert pandas.isna(theirs), (name, column)

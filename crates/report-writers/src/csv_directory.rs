@@ -14,7 +14,7 @@ use crate::writer::{WriteError, Writer, Written, create_file};
 
 /// One `<table>.csv` per table in a directory.
 ///
-/// UTF-8, comma, `\n`, quotes only where needed. Null and NaN are empty, booleans `True` and
+/// Headers are those of [`Table::headers`]. UTF-8, comma, `\n`, quotes only where needed. Null and NaN are empty, booleans `True` and
 /// `False`, floats the fewest digits that read back exactly (`60.0`, `1.123046875e-05`,
 /// `1e+16`), infinities `inf`. A table without rows is its header; one without columns is a
 /// single `\n`. Text that a spreadsheet program would take for a formula, because it begins with
@@ -39,9 +39,7 @@ impl CsvDirectory {
             output.write_all(b"\n")?;
             return output.flush();
         }
-        output.write_record(
-            table.columns().iter().map(|column| guarded(&escaped(column.name())).into_owned()),
-        )?;
+        output.write_record(table.headers().iter().map(|header| guarded(&escaped(header)).into_owned()))?;
         let mut number = String::new();
         for row in 0..table.height() {
             for column in table.columns() {

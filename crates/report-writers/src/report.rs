@@ -80,6 +80,13 @@ impl Report {
         Ok(Self { known_names, threads, ..Self::new(title, tables)? })
     }
 
+    /// The same report with the names of columns as headers, not their titles.
+    #[must_use]
+    pub fn keeping_names(mut self) -> Self {
+        self.tables = self.tables.into_iter().map(Table::keeping_names).collect();
+        self
+    }
+
     /// Names every table that a report of this kind can have, in this run or another.
     ///
     /// A writer of several files uses the names to remove what an earlier run left behind and

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use gpu_timeline::SortFew;
 
 use crate::figure::{Figure, Figures};
+use crate::title::title;
 
 /// Unit of the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +212,7 @@ impl Role {
 /// the entry of the column reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Header.
+    /// What JSON and options call it; it is the header in the layout of a reference tool.
     pub name: &'static str,
     /// What the cells are.
     pub kind: ColumnKind,
@@ -388,6 +389,12 @@ impl Column {
     #[must_use]
     pub const fn only_in(self, layout: Layout) -> Self {
         Column { only_in: Some(layout), ..self }
+    }
+
+    /// The header in our own layout ([`title`]).
+    #[must_use]
+    pub fn title(&self) -> String {
+        title(self.name, self.kind, self.per)
     }
 
     /// The description, with the layout where only the reference tool's has the column.

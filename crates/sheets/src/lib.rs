@@ -14,6 +14,7 @@ pub mod names;
 pub mod numbers;
 mod sheet;
 mod table;
+mod title;
 
 pub use caveat::{Absence, AbsenceCode, Caveat};
 pub use cell::{Cell, Nested};
@@ -26,3 +27,4 @@ pub use figure::{Figure, Figures};
 pub use python_literal::{float_text, write_float};
 pub use sheet::Sheet;
 pub use table::{Table, TableColumn, TableError, names_a_file};
+pub use title::{title, with_titles};

@@ -29,6 +29,8 @@ pub struct Sheet<'a, A> {
     pub chart: Option<Chart>,
     /// What a summary shows of it.
     pub excerpt: Option<Excerpt>,
+    /// Whether it is a table of another tool, whose headers are the names of its columns in either layout.
+    pub keeps_names: bool,
     /// What all its numbers show.
     figures: Figures,
     /// What its sums of device time show.
@@ -76,6 +78,7 @@ impl<'a, A> Sheet<'a, A> {
             columns,
             chart: None,
             excerpt: None,
+            keeps_names: false,
             figures: Figures::NONE,
             figures_of_sums: Figures::NONE,
             fill: Box::new(fill),
@@ -87,6 +90,12 @@ impl<'a, A> Sheet<'a, A> {
     #[must_use]
     pub fn known_as(self, reference_name: &'static str) -> Self {
         Sheet { reference_name: Some(reference_name), ..self }
+    }
+
+    /// The same sheet as a table of another tool: its headers are the names of its columns in either layout.
+    #[must_use]
+    pub fn keeping_names(self) -> Self {
+        Sheet { keeps_names: true, ..self }
     }
 
     /// The same sheet with a picture, which a table without rows lacks.
@@ -184,6 +193,7 @@ impl<'a, A> Sheet<'a, A> {
         };
         let mut table = Table::new(self.name.as_ref(), columns)?;
         table.layout = layout;
+        table.keeps_names = self.keeps_names || layout == Layout::Listed;
         table.description = self.description.clone();
         table.excerpt = self.excerpt.clone();
         match self.chart {

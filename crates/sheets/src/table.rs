@@ -1,7 +1,7 @@
 //! A table of a report: typed columns, what they mean, and at most one chart.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -12,6 +12,7 @@ use crate::chart::{Chart, ChartShape};
 use crate::column::{Column, ColumnKind, Layout, Role, Verdict};
 use crate::excerpt::Excerpt;
 use crate::figure::Figure;
+use crate::title::{title, with_titles};
 
 /// A table that cannot be made as described.
 #[derive(Debug, Error, PartialEq, Eq, miette::Diagnostic)]
@@ -84,6 +85,8 @@ pub struct Table {
     chart: Option<Chart>,
     pub(crate) excerpt: Option<Excerpt>,
     pub(crate) layout: Layout,
+    /// Whether its headers are the names of its columns.
+    pub(crate) keeps_names: bool,
     caveats: Vec<Arc<Caveat>>,
 }
 
@@ -117,6 +120,7 @@ impl Table {
             chart: None,
             excerpt: None,
             layout: Layout::default(),
+            keeps_names: false,
             caveats: Vec::new(),
         })
     }
@@ -153,6 +157,12 @@ impl Table {
         Ok(())
     }
 
+    /// The same table with the names of its columns as headers.
+    #[must_use]
+    pub fn keeping_names(self) -> Self {
+        Table { keeps_names: true, ..self }
+    }
+
     /// The same table under another name.
     ///
     /// # Errors
@@ -175,7 +185,7 @@ impl Table {
         let columns = columns.iter().map(|&column| self.columns[column].part(rows)).collect();
         let part = Table::new(self.name.clone(), columns)?;
         let (description, caveats) = (self.description.clone(), self.caveats.clone());
-        Ok(Table { description, layout: self.layout, caveats, ..part })
+        Ok(Table { description, layout: self.layout, keeps_names: self.keeps_names, caveats, ..part })
     }
 
     /// The table's name.
@@ -194,6 +204,32 @@ impl Table {
     #[must_use]
     pub fn columns(&self) -> &[TableColumn] {
         &self.columns
+    }
+
+    /// What readers see above the columns, in order: titles, and names in the tables of other tools. Of two columns with
+    /// one title both show their names.
+    #[must_use]
+    pub fn headers(&self) -> Vec<Cow<'_, str>> {
+        if self.keeps_names {
+            return self.columns.iter().map(|column| column.name().into()).collect();
+        }
+        let titles: Vec<Cow<'_, str>> = self.columns.iter().map(TableColumn::title).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::with_capacity(titles.len());
+        titles.iter().for_each(|title| *counts.entry(title).or_default() += 1);
+        let is_alone: Vec<bool> = titles.iter().map(|title| counts[title.as_ref()] == 1).collect();
+        let headers = titles.into_iter().zip(is_alone).zip(&self.columns);
+        headers
+            .map(|((title, is_alone), column)| if is_alone { title } else { column.name().into() })
+            .collect()
+    }
+
+    /// What its columns mean, in order, with the headers of other columns where it names them.
+    #[must_use]
+    pub fn explanations(&self) -> Vec<Cow<'static, str>> {
+        let headers = self.headers();
+        let names = self.columns.iter().map(TableColumn::name);
+        let titled: Vec<(&str, &str)> = names.zip(headers.iter().map(AsRef::as_ref)).collect();
+        self.columns.iter().map(|column| with_titles(column.description(), &titled)).collect()
     }
 
     /// The column of this name.
@@ -382,10 +418,20 @@ impl TableColumn {
         TableColumn { name, column, caveats: Vec::new(), absences: Vec::new(), values }
     }
 
-    /// Header.
+    /// What JSON and options call it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The header in our own layout ([`title`]). Names of columns that no sheet describes, such as those of an extension,
+    /// are what their authors want to read.
+    #[must_use]
+    pub fn title(&self) -> Cow<'_, str> {
+        match self.column.name {
+            "" => self.name().into(),
+            _ => title(&self.name, self.column.kind, self.column.per).into(),
+        }
     }
 
     /// What the cells are.

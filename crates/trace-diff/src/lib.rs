@@ -19,7 +19,7 @@ pub use compare::{
 pub use limit::{Exceeded, Limit, NoLimit, Unknown};
 pub use markdown::markdown;
 pub use names::NameClasses;
-pub use read::{ReadError, ReportFormat, read_report, report_format};
+pub use read::{ColumnNames, ReadError, ReportFormat, read_report, report_format};
 pub use repeated::{Repeated, RepeatedPart};
 pub use rules::{Subject, is_compared};
 pub use tables::{TIME_CHANGE, all_comparison_sheets, comparison_sheets};

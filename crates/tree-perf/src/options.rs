@@ -191,7 +191,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub host_ops: bool,
 
-    /// Mark work repeated by activation checkpointing (column is_recompute)
+    /// Mark work repeated by activation checkpointing (column recompute)
     #[cfg_attr(feature = "clap", arg(long))]
     pub detect_recompute: bool,
 

@@ -14,8 +14,8 @@ pub(crate) const TABLE_EXAMPLES: &str = "\
 Examples:
   tracelens table trace.json.gz                        the tables of the report, with their sizes
   tracelens table trace.json.gz ops_summary --top 5    the first rows of one
-  tracelens table trace.json.gz ops_summary --where 'name contains mm' --sort Count
-  tracelens table trace.json.gz kernel_summary --where 'Kernel duration (µs)_sum gt 100'
+  tracelens table trace.json.gz ops_summary --where 'name contains mm' --sort count
+  tracelens table trace.json.gz kernel_summary --where 'kernel time (µs) gt 100'
 
 Conditions: COLUMN eq|ne|lt|le|gt|ge|contains|starts VALUE, COLUMN in VALUE,VALUE or COLUMN null.
 contains and starts ignore case.";

@@ -68,9 +68,11 @@ fn describe(sheets: &[&KnownSheet], width: usize) -> String {
             wrap(&sheet.description, "  ", "  ", width, &mut text);
         }
     }
-    for column in sheets.first().into_iter().flat_map(|sheet| &sheet.columns) {
-        text.push_str(&format!("\n  {}\n", column.name));
-        wrap(&column.full_description(), "      ", "      ", width, &mut text);
+    let Some(sheet) = sheets.first() else { return text };
+    for (column, (title, meaning)) in sheet.columns.iter().zip(sheet.described()) {
+        let name = if title == column.name { String::new() } else { format!(", in JSON {}", column.name) };
+        text.push_str(&format!("\n  {title}{name}\n"));
+        wrap(&meaning, "      ", "      ", width, &mut text);
     }
     text
 }

@@ -33,9 +33,8 @@ pub(crate) fn table(arguments: &TableArguments, context: &Context<'_>) -> Result
     let Some(name) = &arguments.table else { return list(arguments, &report, context) };
     let query = arguments.query();
     let whole = table_named(tables, name)?;
-    let Rows { table, total, next } = query.rows(whole)?;
+    let Rows { table, total, next, sort } = query.rows(whole)?;
     if arguments.answer.is_json() {
-        let sort = query.order.iter().map(|order| order.column.clone()).collect();
         let mut answer = context.about(slice::from_ref(&arguments.file)).about(&report);
         answer.tables = vec![JsonTable::part(whole, table, total, next, sort)];
         return context.print(&answer);
@@ -87,11 +86,12 @@ fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> 
 
 /// A table as text, its columns as wide as the terminal allows.
 fn text(table: &Table, style: Style) -> String {
-    let columns = table.columns().iter().map(|column| {
+    let headers = table.headers();
+    let columns = table.columns().iter().zip(&headers).map(|(column, header)| {
         let cell = move |row: &usize| escaped(&shown(column, *row)).into_owned();
         match column.kind().is_numeric() {
-            true => TextColumn::right(column.name(), cell),
-            false => TextColumn::left(column.name(), cell),
+            true => TextColumn::right(header, cell),
+            false => TextColumn::left(header, cell),
         }
     });
     let columns: Vec<TextColumn<'_, usize>> = columns.collect();

@@ -122,8 +122,7 @@ fn columns_are_in_our_order_but_under_the_names_and_with_the_figures_of_the_refe
     let (header, of_gemm) = sheet(&[]);
     assert_eq!(
         header,
-        "name,total_direct_kernel_time_ms,Percentage (%),Cumulative Percentage (%),total_subtree_kernel_time_ms,Count,\
-         Categories"
+        "name,direct kernel time (ms),share (%),cumulative share (%),subtree kernel time (ms),count,categories"
     );
     assert!(of_gemm.ends_with(",GEMM"), "{of_gemm}");
     for options in [["--sheet-names=current"], ["--parity=tracelens"]] {

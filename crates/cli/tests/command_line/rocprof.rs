@@ -422,9 +422,9 @@ fn one_run_gives_the_same_tables_in_every_format() {
         // numbers of dispatches.
         let details = "kernel_details.csv";
         let apart: &[&str] = match is_perfetto {
-            false => &["agent_id"],
+            false => &["agent ID"],
             true => {
-                &["agent_id", "dispatch_id", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"]
+                &["agent ID", "dispatch ID", "grid x", "grid y", "grid z", "block x", "block y", "block z"]
             }
         };
         let [mut left, mut right] = [&json, &other].map(|sheets| without(&sheets[details], apart));
@@ -527,9 +527,9 @@ fn a_profile_without_kernels_is_reported_with_what_to_check() {
     let outcome = place.run("rocprof p_results.json --output_csvs_dir s").exits_with(0);
     outcome.with_summary(&["No kernel events found", "--kernel-trace"]);
     for (sheet, header) in [
-        ("gpu_timeline", "type,time ms,percent"),
-        ("kernel_summary", "name,Total Kernel Time (ms),Percentage (%),"),
-        ("kernel_summary_by_category", "op category,total_direct_kernel_time_ms,"),
+        ("gpu_timeline", "type,time (ms),share (%)"),
+        ("kernel_summary", "name,kernel time (ms),share (%),"),
+        ("kernel_summary_by_category", "op category,direct kernel time (ms),"),
     ] {
         let content = String::from_utf8(place.bytes(&format!("s/{sheet}.csv"))).unwrap();
         assert!(content.starts_with(header) && content.lines().count() == 1, "{sheet}: {content}");

@@ -133,7 +133,7 @@ fn help_shows_groups_and_defaults() {
 fn columns_are_explained_under_either_name_of_their_sheet() {
     let one = print(&["info", "columns", "ops_all"]);
     assert!(one.starts_with("ops_all (ops_unique_args with --sheet-names current)\n"), "{one}");
-    assert!(one.contains("\n  operation_count\n      "), "{one}");
+    assert!(one.contains("\n  calls, in JSON operation_count\n      "), "{one}");
     assert_eq!(one, print(&["info", "columns", "ops_unique_args"]));
     // Other reports have a sheet of this name too; among all sheets it stands with the others of its report.
     let all = print(&["info", "columns"]);

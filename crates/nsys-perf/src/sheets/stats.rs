@@ -23,7 +23,7 @@ const STYLE: Column = Column::text("Style", "PushPop or StartEnd.");
 /// The tables, in order; one without rows is left out.
 #[must_use]
 pub fn nsys_stats_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
-    vec![
+    let sheets = [
         nvtx_sum(),
         osrt_sum(),
         cuda_api_sum(),
@@ -35,7 +35,8 @@ pub fn nsys_stats_sheets<'a, 't: 'a>() -> Vec<Sheet<'a, NsysAnalysis<'t>>> {
         nvtx_kern_sum(),
         nvtx_gpu_proj_sum(),
         gpu_trace(),
-    ]
+    ];
+    sheets.into_iter().map(Sheet::keeping_names).collect()
 }
 
 /// The same of durations, by their usual names.

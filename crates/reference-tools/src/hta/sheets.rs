@@ -30,7 +30,7 @@ pub fn hta_sheets<'a>() -> Vec<Sheet<'a, Hta<'a>>> {
     ]
 }
 
-/// A table of the rank, left out where it has no rows.
+/// A table of the rank with HTA's headers, left out where it has no rows.
 fn sheet<'a, R: 'a>(
     name: &'static str,
     description: &'static str,
@@ -46,6 +46,7 @@ fn sheet<'a, R: 'a>(
         let rows = rows(hta);
         (!rows.is_empty()).then_some((hta, rows))
     })
+    .keeping_names()
 }
 
 /// A time in whole µs.

@@ -179,7 +179,10 @@ fn counts_stay_whole_where_no_operator_is_missing() {
         let write = |file: &str, text: String| std::fs::write(place.path().join(file), text).unwrap();
         write("gpu_timeline.csv", format!("type,time ms\nexposed_comm_time,{exposed}\n"));
         write("ops_summary.csv", format!("name,total_direct_kernel_time_ms,Count\naten::mm,{mm},935\n"));
-        side(name, read_report(place.path(), ReportFormat::CsvDirectory, &is_compared).unwrap())
+        side(
+            name,
+            read_report(place.path(), ReportFormat::CsvDirectory, &|_, names| names, &is_compared).unwrap(),
+        )
     };
     let sides = [
         report("a", "319.55992578125", "659.47530859375"),

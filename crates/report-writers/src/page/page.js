@@ -1183,7 +1183,7 @@
       const quoted = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
       // What a spreadsheet would calculate gets an apostrophe in front, as in our CSV files.
       const safe = (value) => (typeof value === "string" && /^[=+@-]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : text(value));
-      const lines = [table.columns.map((column) => quoted(column.name)).join(",")];
+      const lines = [table.columns.map((column) => quoted(column.title)).join(",")];
       for (const row of rowsOf(table)) lines.push(table.columns.map((column) => quoted(safe(column.cells[row]))).join(","));
       return `${lines.join("\n")}\n`;
     }
@@ -1198,7 +1198,7 @@
       const choosers = table.columns.filter((column) => /categor|phase|stream|status|kind|bound|device|topic|state|type/i.test(column.name) && ["text", "names", "identifier"].includes(column.kind))
         .map((column) => [column, [...new Set(column.cells.map(text))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }))])
         .filter(([, values]) => values.length > 1 && values.length <= 30).slice(0, 3)
-        .map(([column, values]) => el("label", {}, column.name, el("select", { change: (event) => (state.only.set(column.name, event.target.value), fill()) },
+        .map(([column, values]) => el("label", {}, column.title, el("select", { change: (event) => (state.only.set(column.name, event.target.value), fill()) },
           el("option", { value: "" }, "all"), values.map((value) => el("option", { value, selected: state.only.get(column.name) === value }, shortened(value, 40) || "(none)")))));
       const copied = el("button", { type: "button", click: async () => {
         try {
@@ -1219,7 +1219,7 @@
       const formats = columns.map(shown);
       const head = el("tr", {}, columns.map((column) => el("th", {
         scope: "col", class: isNumeric(column) && column.kind !== "identifier" ? "figure-cell" : undefined, title: [column.description, ...column.caveats].join("\n\n"),
-      }, el("button", { type: "button", click: () => sortBy(column) }, column.name))));
+      }, el("button", { type: "button", click: () => sortBy(column) }, column.title))));
       const body = el("tbody", {});
       const foot = el("tfoot", {});
       const frame = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table ${table.name}` },
@@ -1254,7 +1254,7 @@
         picked = row;
         aside.hidden = false;
         aside.replaceChildren(el("dl", {}, table.columns.filter((column) => column.cells[row] !== null).map((column) =>
-          [el("dt", { title: column.description }, column.name), el("dd", { class: column.kind === "nested" || column.kind === "text" ? "code" : undefined }, isNumeric(column) ? shown(column)(column.cells[row]) : text(column.cells[row]))])));
+          [el("dt", { title: column.description }, column.title), el("dd", { class: column.kind === "nested" || column.kind === "text" ? "code" : undefined }, isNumeric(column) ? shown(column)(column.cells[row]) : text(column.cells[row]))])));
         draws();
       }
       /** Only rows in view are elements; what is above and below is room. */
@@ -1322,7 +1322,7 @@
         const columns = columnsOf(table);
         const rows = table === opened.get(current) ? rowsOf(table) : [...(table.columns[0]?.cells.keys() ?? [])];
         const formats = columns.map(shown);
-        return el("div", {}, el("h3", {}, table.name), el("table", {}, el("thead", {}, el("tr", {}, columns.map((column) => el("th", {}, column.name)))),
+        return el("div", {}, el("h3", {}, table.name), el("table", {}, el("thead", {}, el("tr", {}, columns.map((column) => el("th", {}, column.title)))),
           el("tbody", {}, rows.slice(0, 50).map((row) => el("tr", {}, columns.map((column, at) => el("td", { class: isNumeric(column) ? "figure-cell" : undefined }, formats[at](column.cells[row]))))))),
         rows.length > 50 ? el("p", { class: "note" }, `… and ${whole(rows.length + table.left_out - 50)} more rows`) : null);
       }));
@@ -1381,7 +1381,7 @@
       const end = Math.max(1e-12, ...xs);
       const by = new Map();
       names.cells.forEach((name, row) => by.set(text(name), [...(by.get(text(name)) ?? []), row]));
-      const drawn = [...by].slice(0, 12).flatMap(([name, rows]) => series.map((one) => [series.length > 1 ? `${name} ${one.name}` : name, one, rows]));
+      const drawn = [...by].slice(0, 12).flatMap(([name, rows]) => series.map((one) => [series.length > 1 ? `${name} ${one.title}` : name, one, rows]));
       return el("div", {}, drawing(width, height, `${chart.title}, as in the table`, axis(0, high, width, height),
         drawn.map(([, one, rows], place) => svg("path", { class: "line", stroke: SERIES[place % SERIES.length], d: rows.filter((row) => one.cells[row] !== null && at.cells[row] !== null).map((row, first) => `${first ? "L" : "M"}${(62 + (at.cells[row] / end) * (width - 66)).toFixed(1)},${(height - 26 - (one.cells[row] / high) * (height - 42)).toFixed(1)}`).join("") })),
         label(width, height - 8, chart.x_axis, { "text-anchor": "end", class: "soft" }), label(62, 10, chart.axis, { class: "soft" })),

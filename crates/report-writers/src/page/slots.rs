@@ -85,10 +85,13 @@ fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
         None => out.write_all(b"null")?,
     }
     out.write_all(b",\"columns\":[")?;
-    for (position, column) in table.columns().iter().enumerate() {
+    let described = table.headers().into_iter().zip(table.explanations());
+    for (position, (column, (header, description))) in table.columns().iter().zip(described).enumerate() {
         out.write_all(if position > 0 { b",\n" } else { b"\n" })?;
         out.write_all(b"{\"name\":")?;
         serde_json::to_writer(&mut *out, column.name())?;
+        out.write_all(b",\"title\":")?;
+        serde_json::to_writer(&mut *out, &header)?;
         let unit = column.kind().unit().map_or("", sheets::Unit::symbol);
         write!(
             out,
@@ -102,7 +105,7 @@ fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
                 None => "",
             }
         )?;
-        serde_json::to_writer(&mut *out, column.description())?;
+        serde_json::to_writer(&mut *out, &description)?;
         out.write_all(b",\"caveats\":")?;
         write_caveats(column.caveats(), out)?;
         out.write_all(b",\"cells\":[")?;

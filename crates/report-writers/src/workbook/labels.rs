@@ -99,7 +99,7 @@ fn behind(told_by: &[&TableColumn], row: usize, is_repeated: bool) -> String {
             cell => cell.text().into_owned(),
         };
         if column.kind() == ColumnKind::Identifier {
-            return Some(format!("{} {text}", column.name()));
+            return Some(format!("{} {text}", column.title()));
         }
         let unit = column.kind().unit().filter(|&unit| unit != Unit::One).map_or("", Unit::symbol);
         Some(format!("{} {unit}", truncate_middle(&text, LONGEST / 3, true)).trim_end().to_owned())

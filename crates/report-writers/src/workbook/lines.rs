@@ -48,7 +48,7 @@ pub(super) fn draw(chart: &Chart, own: Source<'_>) -> Result<Option<(NativeChart
         let series = native.add_series();
         own.set_cells(series, (rows[0], names_column), (x, &rows), (column.0, &rows))?;
         if values.len() > 1 {
-            series.set_name(&format!("{name}: {}", column.1.name()));
+            series.set_name(&format!("{name}: {}", column.1.title()));
         }
         series.set_marker(ChartMarker::new().set_none());
         series.set_format(&mut line(color, 1.5));

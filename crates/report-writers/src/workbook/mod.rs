@@ -214,18 +214,19 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
     let marked_format = header_format.clone().set_background_color(MARKED);
     let mut widths = Vec::with_capacity(columns.len());
     let mut header_lines = 1;
-    for (position, column) in columns.iter().enumerate() {
+    let described = table.headers().into_iter().zip(table.explanations());
+    for (position, (column, (header, description))) in columns.iter().zip(described).enumerate() {
         let column_number = column_number(position)?;
         let of_table = if position == 0 { table.caveats() } else { &[] };
         let caveats = of_table.iter().chain(column.caveats()).map(|caveat| caveat.text.as_str());
         let explanation: Vec<&str> =
-            [column.description()].into_iter().filter(|text| !text.is_empty()).chain(caveats).collect();
-        let is_marked = explanation.len() > usize::from(!column.description().is_empty());
+            [&*description].into_iter().filter(|text| !text.is_empty()).chain(caveats).collect();
+        let is_marked = explanation.len() > usize::from(!description.is_empty());
         let format = if is_marked { &marked_format } else { &header_format };
-        sheet.write_string_with_format(0, column_number, cut_text(&escaped(column.name())).0, format)?;
+        sheet.write_string_with_format(0, column_number, cut_text(&escaped(&header)).0, format)?;
         explain_header(&mut sheet, column_number, &explanation.join(" "))?;
         // The format of the column is that of its cells: looking it up cell by cell would cost as much as the cells.
-        let format = NumberFormat::new(column);
+        let format = NumberFormat::new(column, &header);
         let look = match &format {
             Some(format) => Format::new().set_num_format(format.code()),
             // Numbers end where the next column begins: a text there stands a little away from them.
@@ -235,7 +236,7 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         sheet.set_column_format(column_number, &look)?;
         let WrittenColumn { widest, cut } =
             write_column(&mut sheet, column_number, column, format.as_ref(), rows)?;
-        let (header_width, lines) = header_size(column.name());
+        let (header_width, lines) = header_size(&header);
         header_lines = header_lines.max(lines);
         let width = column_width(header_width, widest, column.role());
         sheet.set_column_width(column_number, width)?;
@@ -246,7 +247,7 @@ fn write_sheet(table: &Table) -> Result<WrittenSheet, XlsxError> {
         if cut > 0 {
             warnings.push(Warning::TextCut {
                 table: table.name().to_owned(),
-                column: column.name().to_owned(),
+                column: header.into_owned(),
                 cells: cut,
                 limit: MAX_TEXT,
             });

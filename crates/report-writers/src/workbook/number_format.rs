@@ -31,7 +31,7 @@ enum Look {
 
 impl NumberFormat {
     /// `None` for texts.
-    pub(super) fn new(column: &TableColumn) -> Option<Self> {
+    pub(super) fn new(column: &TableColumn, header: &str) -> Option<Self> {
         let look = match column.kind() {
             ColumnKind::Text | ColumnKind::Nested | ColumnKind::Names => return None,
             ColumnKind::Flag => Look::Flag,
@@ -42,7 +42,7 @@ impl NumberFormat {
             ColumnKind::Number(Unit::Percent) => Look::Percent,
             ColumnKind::Number(_) => Look::Wide,
         };
-        let unit = column.kind().unit().filter(|&unit| unit != Unit::One && !says_unit(column.name(), unit));
+        let unit = column.kind().unit().filter(|&unit| unit != Unit::One && !says_unit(header, unit));
         Some(NumberFormat { look, unit: unit.map_or_else(String::new, suffix) })
     }
 
@@ -93,15 +93,15 @@ fn says_unit(header: &str, unit: Unit) -> bool {
         Unit::Nanoseconds => &["ns"],
         Unit::Microseconds => &["µs", "μs", "us"],
         Unit::Milliseconds => &["ms"],
-        Unit::Bytes => &["bytes"],
+        Unit::Bytes => &["bytes", "b"],
         Unit::Kibibytes => &["kib", "kb"],
         // What the reports have always called MB.
         Unit::Mebibytes => &["mib", "mb"],
         Unit::Gigabytes => &["gb"],
-        Unit::Flops => &["flops"],
+        Unit::Flops => &["flops", "flop"],
         Unit::Gigaflops => &["gflops", "gflop"],
         Unit::TeraflopsPerSecond => &["tflops/s", "tflop/s"],
-        Unit::FlopsPerByte => &["flops/byte", "flop/byte"],
+        Unit::FlopsPerByte => &["flops/byte", "flop/byte", "flop/b"],
         other => return has_word(header, &[other.symbol()]),
     };
     has_word(header, spellings)
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn format(name: &'static str, kind: ColumnKind) -> NumberFormat {
-        NumberFormat::new(&TableColumn::new(Column::new(name, kind, ""), [Cell::Missing])).unwrap()
+        NumberFormat::new(&TableColumn::new(Column::new(name, kind, ""), [Cell::Missing]), name).unwrap()
     }
 
     #[test]

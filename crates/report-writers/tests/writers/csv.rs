@@ -32,7 +32,7 @@ fn every_kind_prints_as_pandas_prints_it() {
     ];
     assert_eq!(
         csv(columns),
-        "flag,count,bytes,time (µs),text,shape\n\
+        "flag,count,size (B),time (µs),text,shape\n\
          True,-9223372036854775808,9223372036854775807,60.0,x,\"(1,)\"\n\
          False,0,1,1.123046875e-05,,()\n\
          ,,,,,\n"
@@ -45,7 +45,7 @@ fn floats_without_digits_are_inf_or_empty() {
         column("f", TIME, [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0, 1e16]),
         column("n", ColumnKind::Count, [1_i64, 2, 3, 4, 5]),
     ];
-    assert_eq!(csv(columns), "f,n\ninf,1\n-inf,2\n,3\n-0.0,4\n1e+16,5\n");
+    assert_eq!(csv(columns), "f (µs),n\ninf,1\n-inf,2\n,3\n-0.0,4\n1e+16,5\n");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn empty_tables_are_a_header_or_one_line_break() {
     assert_eq!(csv(Vec::new()), "\n");
     let no_cells: [i64; 0] = [];
     let no_rows = vec![column("a", ColumnKind::Count, no_cells), column("b", TIME, no_cells)];
-    assert_eq!(csv(no_rows), "a,b\n");
+    assert_eq!(csv(no_rows), "a,b (µs)\n");
 }
 
 #[test]

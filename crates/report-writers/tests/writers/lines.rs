@@ -44,7 +44,7 @@ fn a_line_per_device_and_column_that_has_numbers() {
     let series = between(&xml, "<c:ser>", "</c:ser>");
     let names: Vec<&str> =
         series.iter().flat_map(|one| between(one, "<c:v>", "</c:v>").first().copied()).collect();
-    assert_eq!(names[..3], ["GPU 0: used", "GPU 0: held", "CPU: used"]);
+    assert_eq!(names[..3], ["GPU 0: used (MiB)", "GPU 0: held (MiB)", "CPU: used (MiB)"]);
     let cells: Vec<Vec<&str>> = series.iter().map(|one| between(one, "<c:f>", "</c:f>")).collect();
     assert_eq!(cells[1], ["m!$B$2:$B$4", "m!$D$2:$D$4"]);
     assert_eq!(cells[2], ["m!$B$5:$B$6", "m!$C$5:$C$6"]);

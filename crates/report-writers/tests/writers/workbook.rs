@@ -58,7 +58,7 @@ fn cells_keep_their_types_and_nothing_becomes_a_formula_or_link() {
     assert_eq!(warnings, []);
     let text = |text: &str| Data::String(text.to_owned());
     let expected = [
-        [text("text"), text("int"), text("large"), text("float"), text("bool")],
+        [text("text"), text("int"), text("large"), text("float (ms)"), text("bool")],
         [
             text("=1+1"),
             Data::Float(8944.0),
@@ -168,7 +168,7 @@ fn kinds_choose_the_number_format_and_keep_the_value() {
         (ColumnKind::Number(Unit::One), "[=0]0;[&gt;=0.001]#,##0.000;0.00E+00"),
     ];
     for (kind, code) in cases {
-        let made = Table::new("t", vec![column("n", kind, [1234_i64])]).unwrap();
+        let made = Table::new("t", vec![column("n", kind, [1234_i64])]).unwrap().keeping_names();
         let (bytes, _) = written(&report(vec![made]));
         let styles = part(&bytes, "xl/styles.xml");
         let written_code =
@@ -383,7 +383,7 @@ fn charts_show_long_names_without_their_middle_and_never_alike() {
 #[test]
 fn bars_of_one_name_say_what_distinguishes_them() {
     let labels = labels_of(with_roles(["allreduce", "allreduce", "b"]), &["note", "time_min", "uid"]);
-    assert_eq!(labels.unwrap(), ["allreduce (a, 3 ms, uid 7)", "allreduce (b, 2 ms, uid 8)", "b"]);
+    assert_eq!(labels.unwrap(), ["allreduce (a, 3 ms, UID 7)", "allreduce (b, 2 ms, UID 8)", "b"]);
 }
 
 #[test]

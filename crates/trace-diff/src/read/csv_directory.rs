@@ -50,6 +50,7 @@ fn read_file(reader: &mut Reader<'_>, name: &str, path: &Path) -> Result<Option<
     let headers: Vec<String> = headers.iter().map(|header| unguarded(&text(header)).to_owned()).collect();
     // A file that is empty or a lone line end is a table without columns.
     let headers = if headers.iter().all(String::is_empty) { Vec::new() } else { headers };
+    let headers = (reader.names)(name, headers);
     if !(reader.is_wanted)(name, &headers) {
         return Ok(None);
     }

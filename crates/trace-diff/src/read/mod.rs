@@ -47,16 +47,20 @@ pub fn report_format(
     })
 }
 
-/// The tables of a report that `is_wanted` by name and headers, in the order of the report.
+/// The names of a table's columns, by the table's name and its headers: workbooks and CSV files may show titles.
+pub type ColumnNames<'a> = dyn Fn(&str, Vec<String>) -> Vec<String> + 'a;
+
+/// The tables of a report that `is_wanted` by name and names of columns, in the order of the report.
 ///
 /// # Errors
 /// When the report cannot be read or is larger than any report.
 pub fn read_report(
     path: &Path,
     format: ReportFormat,
+    names: &ColumnNames<'_>,
     is_wanted: &dyn Fn(&str, &[String]) -> bool,
 ) -> Result<Vec<Table>, ReadError> {
-    let mut reader = Reader::new(path, is_wanted);
+    let mut reader = Reader::new(path, names, is_wanted);
     match format {
         ReportFormat::CsvDirectory => csv_directory::read(&mut reader),
         ReportFormat::Workbook => workbook::read(&mut reader),

@@ -7,6 +7,8 @@ use hashbrown::HashSet;
 use sheets::{Cell, Column, ColumnKind, Table, TableColumn, TableError, Unit, names_a_file};
 use thiserror::Error;
 
+use super::ColumnNames;
+
 /// Cells of a report that are read. A report of a recording with a million events has a tenth of it.
 const MOST_CELLS: usize = 10_000_000;
 
@@ -90,13 +92,18 @@ impl ReadError {
 /// What the readers of all formats share.
 pub(super) struct Reader<'a> {
     pub(super) path: &'a Path,
+    pub(super) names: &'a ColumnNames<'a>,
     pub(super) is_wanted: &'a dyn Fn(&str, &[String]) -> bool,
     cells_left: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(path: &'a Path, is_wanted: &'a dyn Fn(&str, &[String]) -> bool) -> Self {
-        Reader { path, is_wanted, cells_left: MOST_CELLS }
+    pub(super) fn new(
+        path: &'a Path,
+        names: &'a ColumnNames<'a>,
+        is_wanted: &'a dyn Fn(&str, &[String]) -> bool,
+    ) -> Self {
+        Reader { path, names, is_wanted, cells_left: MOST_CELLS }
     }
 
     /// Counts the cells of a row that is about to be kept.

@@ -81,6 +81,14 @@ fn declares_more_than_it_has(strings: &[u8]) -> bool {
     })
 }
 
+type Columns = Vec<(String, Vec<Cell<'static>>)>;
+
+/// The columns of a table without their cells; `None` where it is not wanted.
+fn empty_columns(reader: &Reader<'_>, name: &str, headers: Vec<String>) -> Option<Columns> {
+    let names = (reader.names)(name, headers);
+    (reader.is_wanted)(name, &names).then(|| names.into_iter().map(|name| (name, Vec::new())).collect())
+}
+
 /// One table, whose first row are its headers; `None` where it is not wanted or no sheet of cells.
 fn read_sheet<F: Read + Seek>(
     reader: &mut Reader<'_>,
@@ -94,7 +102,7 @@ fn read_sheet<F: Read + Seek>(
         Err(error) => return Err(damaged(reader, &error)),
     };
     let mut headers: Vec<String> = Vec::new();
-    let mut columns: Option<Vec<(String, Vec<Cell<'static>>)>> = None;
+    let mut columns: Option<Columns> = None;
     let mut current_row = 0;
     let mut height = 0;
     while let Some(cell) = cells.next_cell().map_err(|error| damaged(reader, &error))? {
@@ -109,8 +117,10 @@ fn read_sheet<F: Read + Seek>(
         }
         let columns = match &mut columns {
             Some(columns) => columns,
-            None if !(reader.is_wanted)(name, &headers) => return Ok(None),
-            None => columns.insert(headers.drain(..).map(|header| (header, Vec::new())).collect()),
+            None => match empty_columns(reader, name, std::mem::take(&mut headers)) {
+                Some(empty) => columns.insert(empty),
+                None => return Ok(None),
+            },
         };
         if row < current_row {
             return Err(damaged(reader, &format_args!("the rows of sheet `{name}` are out of order")));
@@ -126,11 +136,7 @@ fn read_sheet<F: Read + Seek>(
             cells.push(value(cell.get_value()));
         }
     }
-    let mut columns = match columns {
-        Some(columns) => columns,
-        None if !(reader.is_wanted)(name, &headers) => return Ok(None),
-        None => headers.into_iter().map(|header| (header, Vec::new())).collect(),
-    };
+    let Some(mut columns) = columns.or_else(|| empty_columns(reader, name, headers)) else { return Ok(None) };
     columns.iter_mut().for_each(|(_, cells)| cells.resize(height, Cell::Missing));
     let columns = columns.into_iter().map(|(header, cells)| (header, whole_where_all_are(cells)));
     reader.table(name, columns.collect())

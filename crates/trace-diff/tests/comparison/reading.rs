@@ -15,7 +15,7 @@ fn is_known(name: &str) -> bool {
 
 fn read(path: &Path) -> Result<Vec<Table>, ReadError> {
     let format = report_format(path, &is_known)?.expect("a report");
-    read_report(path, format, &is_compared)
+    read_report(path, format, &|_, names| names, &is_compared)
 }
 
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
