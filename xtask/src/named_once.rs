@@ -47,6 +47,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("crates/inference-phase/src/split", "fields of JSON"),
     ("crates/metal-perf/src/csv.rs", "columns of tt-perf-report's files"),
     ("crates/operator-sheets/src/kernel_list.rs", "keys inside of a cell"),
+    ("crates/sheets/src/title.rs", "words of names, and what readers see instead"),
     ("crates/python/src", "keys of TraceLens's dictionaries"),
     ("crates/extension/src", "fields of events that extensions see"),
     ("crates/tree-perf/src/models.rs", "arguments of collectives as recorded"),

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use gpu_timeline::SortFew;
 
 use crate::figure::{Figure, Figures};
-use crate::title::title;
 
 /// Unit of the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -389,12 +388,6 @@ impl Column {
     #[must_use]
     pub const fn only_in(self, layout: Layout) -> Self {
         Column { only_in: Some(layout), ..self }
-    }
-
-    /// The header in our own layout ([`title`]).
-    #[must_use]
-    pub fn title(&self) -> String {
-        title(self.name, self.kind, self.per)
     }
 
     /// The description, with the layout where only the reference tool's has the column.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use crate::column::{ColumnKind, Unit};
+use crate::column::{Column, ColumnKind, Unit};
 
 /// The header that readers see, from a column's name, what its cells are, and what one of its figures is of.
 ///
@@ -41,6 +41,14 @@ pub fn title(name: &str, kind: ColumnKind, per: Option<&str>) -> String {
     match unit {
         Some(unit) => format!("{title} ({unit})"),
         None => title,
+    }
+}
+
+impl Column {
+    /// The header in our own layout ([`title`]).
+    #[must_use]
+    pub fn title(&self) -> String {
+        title(self.name, self.kind, self.per)
     }
 }
 

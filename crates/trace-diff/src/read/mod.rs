@@ -11,8 +11,8 @@ use std::path::Path;
 
 use sheets::Table;
 
-pub use reader::ReadError;
 use reader::Reader;
+pub use reader::{ColumnNames, ReadError};
 
 /// How a report is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,6 @@ pub fn report_format(
         _ => None,
     })
 }
-
-/// The names of a table's columns, by the table's name and its headers: workbooks and CSV files may show titles.
-pub type ColumnNames<'a> = dyn Fn(&str, Vec<String>) -> Vec<String> + 'a;
 
 /// The tables of a report that `is_wanted` by name and names of columns, in the order of the report.
 ///

@@ -7,7 +7,8 @@ use hashbrown::HashSet;
 use sheets::{Cell, Column, ColumnKind, Table, TableColumn, TableError, Unit, names_a_file};
 use thiserror::Error;
 
-use super::ColumnNames;
+/// The names of a table's columns, by the table's name and its headers: workbooks and CSV files may show titles.
+pub type ColumnNames<'a> = dyn Fn(&str, Vec<String>) -> Vec<String> + 'a;
 
 /// Cells of a report that are read. A report of a recording with a million events has a tenth of it.
 const MOST_CELLS: usize = 10_000_000;
