@@ -45,7 +45,10 @@ impl<'t> JsonTable<'t> {
         next: Option<usize>,
         sort: Vec<String>,
     ) -> JsonTable<'static> {
-        let key = key_of(whole);
+        let mut key = key_of(whole);
+        // A column without a cell tells nothing apart, and a part of the table leaves it out.
+        let is_needed = |name: &str| whole.column(name).is_some_and(|column| !column.is_blank());
+        key.retain(|name| rows.column(name).is_some() || is_needed(name));
         let is_here = key.iter().all(|name| rows.column(name).is_some());
         let key = if is_here { key.into_iter().map(str::to_owned).collect() } else { Vec::new() };
         JsonTable { table: Cow::Owned(rows), key, total, next, sort }
