@@ -51,7 +51,7 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
         Column::new(FIGURE, ColumnKind::Number(Unit::One), "Value as a number, if it is one.")
             .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
         Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
-        Column::text(DEVICE, "Device that the value is of, if it is one of a device.")
+        Column::text(DEVICE, "Device that the value belongs to; empty for values of the whole recording.")
             .with_role(Role::Detail)
             .distinguishing()
             .field(|fact: &Fact| Some(fact.device.as_str()).filter(|device| !device.is_empty()).into()),

@@ -289,7 +289,7 @@ struct GateArguments {
     baseline: Vec<String>,
     /// Recordings of the later version.
     candidate: Vec<String>,
-    /// Smallest slowdown that fails, in percent of the step. Default: 3.
+    /// Smallest slowdown that fails, in percent of the step. Default: 1.75.
     slower_by_pct: Option<f64>,
 }
 

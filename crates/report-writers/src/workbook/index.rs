@@ -45,7 +45,7 @@ pub(super) fn sheet(name: &str, sources: &[Source<'_>], shown: &[bool]) -> Resul
         sheet.write_string_with_format(row, 2, &*escaped(source.table.description()), &wrapped)?;
         sheet.write_string(row, 3, if is_shown { "yes" } else { "hidden" })?;
     }
-    let note = "Excel opens hidden sheets by a right click on any tab, then Unhide.";
+    let note = "To open a hidden sheet in Excel, right-click any tab and choose Unhide.";
     sheet.write_string(row_number(sources.len() + 2)?, 0, note)?;
     sheet.set_freeze_panes(1, 0)?;
     Ok(sheet)
