@@ -61,10 +61,14 @@ impl KnownSheet {
         titles.into_iter().zip(meanings).collect()
     }
 
-    /// The names of columns by the titles that differ from them.
-    fn names_by_title(&self) -> HashMap<Cow<'static, str>, &'static str> {
+    /// The names of its columns by the headers that they may have: their titles and these names.
+    fn names_by_header(&self) -> HashMap<Cow<'static, str>, &'static str> {
         let titled = self.columns.iter().map(|column| (self.title(column), column.name));
-        titled.filter(|(title, name)| title != name).collect()
+        let mut names: HashMap<_, _> = titled.collect();
+        for column in &self.columns {
+            names.entry(column.name.into()).or_insert(column.name);
+        }
+        names
     }
 
     /// Name, description and columns, each with unit and meaning; of `column` alone where one is named.
@@ -149,20 +153,23 @@ pub fn known_sheets() -> Vec<KnownSheet> {
 /// that knows most of the headers counts.
 #[must_use]
 pub fn column_names(table: &str, headers: Vec<String>) -> Vec<String> {
-    static KNOWN: LazyLock<Vec<KnownSheet>> = LazyLock::new(known_sheets);
-    let is_named = |sheet: &&KnownSheet| sheet.name == table || sheet.reference_name == Some(table);
-    let mut sheets: Vec<&KnownSheet> = KNOWN.iter().filter(is_named).collect();
-    if sheets.is_empty() {
-        sheets = KNOWN.iter().collect();
-    }
-    let counted = sheets.into_iter().map(|sheet| {
-        let names = sheet.names_by_title();
-        let is_name = |header: &str| sheet.columns.iter().any(|column| column.name == header);
-        let is_known = |header: &&String| names.contains_key(header.as_str()) || is_name(header);
-        (headers.iter().filter(is_known).count(), names)
+    type Names = HashMap<Cow<'static, str>, &'static str>;
+    static KNOWN: LazyLock<Vec<(KnownSheet, Names)>> = LazyLock::new(|| {
+        let with_names = |sheet: KnownSheet| {
+            let names = sheet.names_by_header();
+            (sheet, names)
+        };
+        known_sheets().into_iter().map(with_names).collect()
     });
-    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    let names = best.map(|(_, names)| names).unwrap_or_default();
+    let is_named = |sheet: &KnownSheet| sheet.name == table || sheet.reference_name == Some(table);
+    let is_known = KNOWN.iter().any(|(sheet, _)| is_named(sheet));
+    let candidates = KNOWN.iter().filter(|(sheet, _)| !is_known || is_named(sheet));
+    let counted = candidates.map(|(_, names)| {
+        (headers.iter().filter(|header| names.contains_key(header.as_str())).count(), names)
+    });
+    let Some((_, names)) = counted.reduce(|best, next| if next.0 > best.0 { next } else { best }) else {
+        return headers;
+    };
     let name = |header: String| names.get(header.as_str()).map_or(header, |&name| name.to_owned());
     headers.into_iter().map(name).collect()
 }

@@ -69,9 +69,9 @@ pub(super) fn kinds(page: &Page, report: &Report) -> BTreeMap<String, PageKind> 
 
 fn look(name: &str) -> Option<PageKind> {
     let idle = IDLE_KINDS.iter().find(|idle| idle.name == name).map(|idle| idle.kind);
-    let known =
-        idle.or_else(|| [IDLE, HOST_OPERATOR, HOST_CALL, HOST_RANGE].into_iter().find(|&kind| kind == name));
-    let kind = known.or_else(|| WorkKind::from_label(name).map(WorkKind::as_str))?;
+    let is_plain = [IDLE, HOST_OPERATOR, HOST_CALL, HOST_RANGE].contains(&name);
+    let kind = idle.or(is_plain.then_some(name));
+    let kind = kind.or_else(|| WorkKind::from_label(name).map(WorkKind::as_str))?;
     let &(_, fill, letter) = LOOKS.iter().find(|(of, ..)| *of == kind)?;
     Some(match name.ends_with("_bwd") {
         true => PageKind { fill: lighter(fill), letter: letter.to_lowercase() },

@@ -66,7 +66,8 @@
     return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
   }
 
-  // ---- colours: those of the data, told apart by the colour-blind, with a letter each; others for names without one --------
+  // ---- colours ---------------------------------------------------------------------------------------------------------
+  // The data names a colour and a letter for each kind of work. Other names get the next of these.
   const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
   const [WORSE, BETTER] = ["#d98200", "#3a86c8"];
   const OTHERS = ["#7f7f7f", "#a6761d", "#b07aa1", "#66a182", "#c17f59"];
