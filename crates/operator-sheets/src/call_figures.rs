@@ -63,7 +63,7 @@ impl CallFigures {
 
     /// Why there is no rate although there is work.
     fn without_rate(work: Option<f64>) -> Option<Absence> {
-        let absence = Absence::new(AbsenceCode::Undefined, "a rate needs work and time, and one is 0");
+        let absence = Absence::new(AbsenceCode::Undefined, "no rate is defined: work or time is 0");
         work.map(|_| absence)
     }
 
@@ -74,7 +74,7 @@ impl CallFigures {
 
     /// Why there is no least time although FLOPs and bytes are known.
     fn without_roofline(&self) -> Option<Absence> {
-        let absence = Absence::new(AbsenceCode::Undefined, "the architecture states no peak for this work");
+        let absence = Absence::new(AbsenceCode::Undefined, "the architecture has no peak for this work");
         self.mebibytes.filter(|_| self.roofline.is_none()).map(|_| absence)
     }
 }

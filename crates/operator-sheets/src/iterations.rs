@@ -115,7 +115,7 @@ const CONFIDENCE: Column = Column::new(
 .with_role(Role::Detail);
 const GROUP: Column = Column::identifier(
     "group",
-    "Group of iterations with similar device events: row of iteration_groups, from 0.",
+    "Group of iterations with similar device events: its number in iteration_groups, from 0.",
 )
 .with_role(Role::Detail);
 const STATE: Column = Column::text(
@@ -215,7 +215,7 @@ const TIMES: [TimeOfPart; 5] = [
         time: |breakdown| breakdown.exposed_memcpy,
     },
     TimeOfPart {
-        column: Column::milliseconds("idle (ms)", "Idle time before its device events.")
+        column: Column::milliseconds("idle (ms)", "Device idle time before the iteration's device events.")
             .showing(&[Figure::IdleTime, Figure::BusyTime]),
         time: |breakdown| breakdown.idle,
     },
@@ -258,17 +258,17 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
     let duration =
         ITERATION_DURATION.field_in(|analysis: &&A, row: &Row<'_>| analysis.ms(row.duration() as f64).into());
     let rest = [
-        Column::count("kernels", "Number of kernels launched; for a TPU, of operations in its runs.")
+        Column::count("kernels", "Number of kernels launched; for a TPU, number of operations in its program runs.")
             .field(|row: &Row<'_>| row.on_device.map(|figures| figures.kernels).into()),
         Column::count(
             "launches",
-            "Number of calls that launched device work; a graph counts once. For TPUs, program runs, one per core.",
+            "Number of calls that launched device work; a graph counts once. For TPUs, number of program runs, one per core.",
         )
         .field(|row: &Row<'_>| row.on_device.map(|figures| figures.launches).into()),
         time(
             Column::milliseconds(
                 "host start (ms)",
-                "Host start, relative to the recording's first event; empty if detected on the device only.",
+                "Start on the host, relative to the recording's first event; empty if the iteration was detected only on the device.",
             ),
             |row| {
                 row.iteration().filter(|iteration| iteration.track.is_some()).map(|iteration| iteration.start)
@@ -285,21 +285,21 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         time(
             Column::milliseconds(
                 "lead (ms)",
-                "From the first iteration's host start to its first device event: part of its duration, before the timeline.",
+                "From the first iteration's host start to its first device event; included in its duration, although the timeline begins only with that event.",
             ),
             |row| row.figures.lead,
         ),
         time(
             Column::milliseconds(
                 "device start (ms)",
-                "Start of its first device event, relative to the recording's first event.",
+                "Start of the iteration's first device event, relative to the recording's first event.",
             ),
             |row| row.figures.device_span.map(|span| span.start),
         ),
         time(
             Column::milliseconds(
                 "device span (ms)",
-                "From the start of its first device event to the end of its last. Spans of consecutive iterations can overlap.",
+                "From the start of the iteration's first device event to the end of its last. Spans of consecutive iterations can overlap.",
             ),
             |row| row.figures.device_span.map(gpu_timeline::Interval::length),
         ),
@@ -351,7 +351,7 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .described("State of the iteration on all devices together; see iterations.")
             .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
         ITERATION_DURATION
-            .described("The iteration's part of this device's time: busy and idle. Parts add up to the span of the device's timeline.")
+            .described("Part of this device's time that belongs to the iteration, busy and idle. The parts add up to the span of the device's timeline.")
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.ms(row.of.breakdown.total as f64).into()),
     ];
     let times = time_fields(|row: &DeviceRow<'_>| Some(&row.of.breakdown));
@@ -433,7 +433,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, by time, longest first.")
+        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, in order of total time, longest first.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Number of iterations in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),
@@ -449,11 +449,11 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
         Column::percent("time (%)", "The group's time as a share of the time of all iterations of this kind.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
-        Column::identifier("representative", "Iteration with median duration; see iterations.")
+        Column::identifier("representative", "Iteration with the median duration; see iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
-        NUMBER.with_role(Role::Detail).described("The program's number for the representative; empty if none.")
+        NUMBER.with_role(Role::Detail).described("Number that the program assigned to the representative; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
-        Column::nested("members", "Iterations in the group; consecutive ones as first and last.")
+        Column::nested("members", "Numbers of the iterations in the group; of consecutive ones, the first and the last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),
         NAME.field(|row: &GroupRow<'_>| row.level.name.as_str().into()),
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),

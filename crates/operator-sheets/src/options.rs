@@ -15,18 +15,18 @@ pub struct KernelOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_kernels: Option<usize>,
 
-    /// Add a histogram of short kernels' durations, and a sheet of short kernels by name
+    /// Add a histogram of short-kernel durations and a sheet of short kernels by name
     #[cfg_attr(feature = "clap", arg(long))]
     pub short_kernel_study: bool,
 
-    /// Kernels below this duration are short
+    /// Count kernels below this duration as short
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().short_kernel_threshold_us, value_parser = flags::microseconds())
     )]
     pub short_kernel_threshold_us: f64,
 
-    /// Bins of the short-kernel histogram
+    /// Number of bins of the short-kernel histogram
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "N", default_value_t = Self::default().short_kernel_histogram_bins)

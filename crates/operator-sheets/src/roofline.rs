@@ -249,7 +249,7 @@ const SPEC: Column = columns::COMPUTE_SPEC;
 const HEIGHT: Column = Column::new(
     "Attainable TFLOPS/s",
     ColumnKind::Number(Unit::TeraflopsPerSecond),
-    "Height of the line there, in TFLOP/s.",
+    "Attainable rate at this intensity, in TFLOP/s.",
 );
 const LABEL: Column = Column::text(
     "label",
@@ -267,33 +267,33 @@ struct LineEnd<'a> {
 /// The roofs as the two ends of each line, with the chart that shows operators under them.
 pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
     let fields = [
-        SPEC.described("Unit and precision of the compute roof; empty for memory.")
+        SPEC.described("Unit and precision of the compute ceiling; empty for the memory slope.")
 .with_role(Role::Name)
             .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.spec.to_string()).into()),
         Column::text(
             "Peak Spec",
-            "Reference peak of the architecture; a substitute if it has none for the Compute Spec; empty for the memory.",
+            "Reference peak of the architecture; a substitute if it has none for the Compute Spec; empty for the memory slope.",
         )
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
         Column::text(
             "Peak Basis",
-            "Source of the line's height: nominal (vendor's data sheet) or achievable (measured with the best known program); always nominal for memory.",
+            "Source of the line's height: nominal (vendor's data sheet) or achievable (measured with the best known program); always nominal for the memory slope.",
         ).with_role(Role::Detail)
         .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
         Column::text(
             "point",
-            "start: left end of the slope; ridge: intersection of slope and level (the memory slope ends at the highest); end: right end of a level.",
+            "start: left end of the slope; ridge: intersection of the slope and a ceiling (the memory slope ends at the highest ceiling); end: right end of a ceiling.",
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
         INTENSITY
-            .described("Floating-point operations per byte. Start and end are a power of ten beyond all rows of roofline_points.")
+            .described("Floating-point operations per byte. Start and end are powers of ten beyond all rows of roofline_points.")
             .field(|end: &LineEnd<'_>| end.intensity.into()),
         HEIGHT.field(|end: &LineEnd<'_>| end.tflops.into()),
     ];
     Sheet::with_context(
         ROOFLINE,
-        "Roofs of the chart, each by its two end points: the memory bandwidth slope, and for each reference peak the level to the right of its ridge point. The operators below are the rows of roofline_points. Omitted without an architecture.",
+        "Lines of the chart, each by its two end points: the memory bandwidth slope, and for each reference peak the flat ceiling to the right of its ridge point. The operators below the lines are the rows of roofline_points. Omitted without an architecture.",
         fields,
         |analysis: &A| {
             let roofs = analysis.roofs();
@@ -398,7 +398,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .described("Mean achieved rate of calls (floating-point operations / kernel time), in units of 1e12 per second; height of the point.")
             .field(|row: &PointRow<'_>| row.point.tflops.into()),
         HEIGHT
-            .described("Height of the roof above the point, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
+            .described("Height of the roofline at the point's intensity, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
             .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
         columns::PCT_ROOFLINE
             .mean

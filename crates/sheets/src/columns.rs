@@ -32,7 +32,7 @@ pub const KERNEL_TIME: Statistics = statistics!(
     "Kernel Time (µs)",
     ColumnKind::Number(Unit::Microseconds),
     "the kernel time in µs",
-    "the union of a call's device event spans (in backward sheets, of those below its backward operators)"
+    "the union of a call's device event spans (in backward sheets, of the events below the call's backward operators)"
 )
 .showing(KERNEL_TIMES);
 pub const KERNEL_TIME_SUM: Column =
@@ -155,8 +155,10 @@ pub const TIME_TYPE: Column = Column::text(
     "type",
     "Kind of time: computation_time (compute kernels and fills), exposed_comm_time (communication without computation), exposed_memcpy_time (copies without computation or communication), busy_time (any activity), idle_time (no activity; with a micro idle threshold, gaps below it are micro_idle_time, others macro_idle_time), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies, exposed or not). Computation, exposed communication, exposed copies and idle add up to the total.",
 );
-pub const TIME_MS: Column =
-    Column::milliseconds("time ms", "Union of these spans across all devices of the trace.");
+pub const TIME_MS: Column = Column::milliseconds(
+    "time ms",
+    "Union of the spans of this kind of time across all devices of the trace.",
+);
 pub const TIME_SHARE: Column = Column::percent("percent", "time ms as a share of total_time.");
 pub const HOST_US: Column = Column::microseconds(
     "host_us",
@@ -170,7 +172,7 @@ pub const DIRECT_US: Statistics = statistics!(
     "total_direct_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the direct kernel time in µs",
-    "the union of spans of the kernels launched by a call itself"
+    "the union of the spans of the kernels that a call launches itself"
 )
 .showing(&[Figure::SumsOfDeviceTime]);
 pub const DIRECT_US_SUM: Column =
@@ -181,7 +183,7 @@ pub const SUBTREE_US: Statistics = statistics!(
     "total_subtree_kernel_time",
     ColumnKind::Number(Unit::Microseconds),
     "the subtree kernel time in µs",
-    "the union of spans of all kernels below a call"
+    "the union of the spans of all kernels below a call"
 )
 .showing(&[Figure::SumsOfDeviceTime]);
 pub const SUBTREE_US_SUM: Column =
@@ -209,10 +211,12 @@ pub mod kernels {
     pub const KERNEL_NAME: Column = Column::text("Kernel name", "Kernel, as named by the profiler.");
     pub const DURATION_COUNT: Column = Column::count("Kernel duration (µs)_count", "Number of kernels.")
         .showing(&[Figure::SumsOfDeviceTime]);
-    pub const DURATION_SUM: Column =
-        Column::microseconds("Kernel duration (µs)_sum", "Sum of durations, overlaps counted twice.")
-            .showing(&[Figure::SumsOfDeviceTime])
-            .with_role(Role::Headline);
+    pub const DURATION_SUM: Column = Column::microseconds(
+        "Kernel duration (µs)_sum",
+        "Sum of durations; overlapping kernels each count in full.",
+    )
+    .showing(&[Figure::SumsOfDeviceTime])
+    .with_role(Role::Headline);
     pub const DURATION_MEAN: Column = Column::microseconds("Kernel duration (µs)_mean", "Mean duration.")
         .showing(&[Figure::SumsOfDeviceTime])
         .per("kernel");
@@ -233,7 +237,7 @@ pub mod rocprof_kernels {
     pub const TOTAL: Column = Column::new(
         "Total Kernel Time (ms)",
         ColumnKind::Number(Unit::Milliseconds),
-        "Sum of durations, overlaps counted twice.",
+        "Sum of durations; overlapping kernels each count in full.",
     )
     .with_role(Role::Headline);
     pub const MEAN: Column = Column::microseconds("Mean Kernel Time (µs)", "Mean duration.").per("kernel");
@@ -242,7 +246,7 @@ pub mod rocprof_kernels {
         .per("kernel");
     pub const STD: Column = Column::microseconds(
         "Std Kernel Time (µs)",
-        "Sample standard deviation (n − 1) of durations; empty for a single run.",
+        "Sample standard deviation (n − 1) of durations; empty for a single kernel.",
     )
     .spread_of(MEAN.name)
     .per("kernel");
@@ -260,7 +264,7 @@ pub mod hlo {
     pub const OCCURRENCES: Column = Column::count("#Occurrences", "Number of executions on all cores.");
     pub const SELF_TIME: Column = Column::microseconds(
         "Total self time (us)",
-        "Self time: time of all executions minus nested operations.",
+        "Self time: time of all executions, excluding nested operations.",
     );
 }
 
@@ -295,11 +299,11 @@ pub mod collectives {
     );
     pub const GROUP: Column = Column::text(
                 "Process Group Name",
-                "Process group. If unnamed: all if the trace names no groups and uses one stream, otherwise Unknown_Group.",
+                "Process group. An unnamed group is called all if the trace names no groups and uses one stream, otherwise Unknown_Group.",
             ).with_role(Role::Detail).distinguishing();
     pub const DURATION_SUM: Column = Column::microseconds(
         "dur_sum",
-        "Sum of durations in µs of the kernels (or of the calls named in column timed), including waits for other ranks.",
+        "Sum of durations in µs of the kernels (or of the calls named in the column timed), including waits for other ranks.",
     )
     .showing(&[Figure::SumsOfDeviceTime])
     .with_role(Role::Headline);
@@ -312,7 +316,7 @@ pub mod collectives {
     pub const BUS_BANDWIDTH: Column = Column::new(
         "bus bandwidth (GB/s)",
         ColumnKind::Number(Unit::GigabytesPerSecond),
-        "Algorithm bandwidth × share that crosses a link, comparable with link speeds: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md).",
+        "Algorithm bandwidth × correction factor, comparable with link speeds. The factor is 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md).",
     )
     .per("collective");
     pub const BUS_BANDWIDTH_MAX: Column = BUS_BANDWIDTH
@@ -346,7 +350,7 @@ pub mod job {
 
 pub const WAITED_FOR: Column = Column::text(
     "waited_for",
-    "What the device waited for: a host call, or an event of the other stream; for host_wait with reason other, the operator (without one, the call) that launched late.",
+    "What the device waited for: a host call or operator, or an event of another stream; for host_wait with reason other, the operator that launched late, or the launching call if no operator encloses it.",
 );
 
 /// What ran beside a call on other streams; in sheets of overlap only.
@@ -359,7 +363,7 @@ pub mod overlap {
     ).with_role(Role::Detail);
     pub const DETAILS: Column = Column::nested(
         "overlapping_kernels_details_summary",
-        "Overlapping kernels with the mean share of the call's run time overlapped by each, and their durations over calls in µs; in overlap sheets only.",
+        "Overlapping kernels, with the mean share of the call's run time that each overlaps, and their durations over calls in µs; in overlap sheets only.",
     );
     pub const DETAILS_SHORT: Column = Column::nested(
         "trunc_overlapping_kernels_details",
@@ -369,13 +373,13 @@ pub mod overlap {
         "overlap_pct",
         ColumnKind::Number(Unit::One),
         "the overlap",
-        "overlapped time of each kernel, summed and divided by the union of the call's kernels; 1 is full overlap, more is possible if a call's own kernels overlap"
+        "the overlapped times of the call's kernels, summed and divided by the union of their spans; 1 is full overlap, and more is possible if the call's own kernels overlap"
     )
     .showing(&[Figure::Unified, Figure::Overlap, Figure::SumsOfDeviceTime]);
     /// To hundredths.
     pub const ROUNDED_SHARE: Statistics = Statistics {
         std: SHARE.std.described(
-            "Sample standard deviation (n − 1) of the overlap across calls, to 0.01; 0 for one call.",
+            "Sample standard deviation (n − 1) of the overlap across calls, rounded to 0.01; 0 for one call.",
         ),
         ..SHARE
     };
@@ -383,5 +387,5 @@ pub mod overlap {
 
 pub const ITERATION_DURATION: Column = Column::milliseconds(
     "duration (ms)",
-    "From the end of the previous iteration's device work to the end of its own. Durations do not overlap and add up to the span of the timeline; waiting counts toward the iteration waited for. The first iteration begins when the host starts it (see lead), unless the device was busy with earlier work. Time before the host starts an iteration is excluded if device work is missing or the previous iteration had none. For an iteration without device work, its duration on the host.",
+    "From the end of the previous iteration's device work to the end of this iteration's. Durations do not overlap and add up to the span of the timeline; idle time counts toward the iteration that the device waits for. The first iteration begins when the host starts it (see lead), unless the device was busy with earlier work. Time before the host starts an iteration is excluded if earlier device work is missing from the recording or the previous iteration had none. For an iteration without device work, its duration on the host.",
 ).with_role(Role::Headline);

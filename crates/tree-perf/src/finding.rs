@@ -181,7 +181,7 @@ impl fmt::Display for TraceFinding {
         }
         let unrecorded = self.shares.unrecorded * 100.0;
         if self.bound != Bound::NotRecorded && unrecorded >= 0.05 {
-            write!(f, "; not recorded {unrecorded:.1}%")?;
+            write!(f, "; {unrecorded:.1}% not recorded")?;
         }
         if self.between_cycles_us > 0.0 {
             let left_out = duration(self.between_cycles_us);

@@ -86,7 +86,7 @@ impl fmt::Display for LongestIteration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "iteration {} of '{}' takes longest, {}: {}% {} on {}",
+            "iteration {} of '{}' takes longest ({}): {}% of it is {} on {}",
             self.index,
             self.name,
             duration(self.wall_us),

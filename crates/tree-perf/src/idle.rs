@@ -35,26 +35,30 @@ pub struct IdleFinding {
 impl fmt::Display for IdleFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.cause {
-            WaitCause::Unlinked => "ends with work whose launch is not recorded",
+            WaitCause::Unlinked => "precedes work whose launch is not recorded",
             WaitCause::Host(HostActivity::DataLoader) => {
-                "waits for a launch while the host waits for its data loader"
+                "is spent waiting for a launch while the host waits for its data loader"
             }
-            WaitCause::Host(HostActivity::Copy) => "waits for a launch after a copy blocked the host",
-            WaitCause::Host(HostActivity::Sync) => "waits for a launch after the host waited for the device",
+            WaitCause::Host(HostActivity::Copy) => {
+                "is spent waiting for a launch after a copy blocked the host"
+            }
+            WaitCause::Host(HostActivity::Sync) => {
+                "is spent waiting for a launch after the host waited for the device"
+            }
             WaitCause::Host(HostActivity::Allocation) => {
-                "waits for a launch while the host allocates or frees memory"
+                "is spent waiting for a launch while the host allocates or frees memory"
             }
             WaitCause::Host(HostActivity::Initialisation) => {
-                "waits for a launch during one-time initialization"
+                "is spent waiting for a launch during one-time initialization"
             }
             WaitCause::Host(HostActivity::Operator) => {
-                "waits for a launch while a host operator launches nothing"
+                "is spent waiting for a launch while a host operator launches nothing"
             }
             WaitCause::Host(HostActivity::Profiler) => {
-                "waits for a launch while the profiler blocks the host"
+                "is spent waiting for a launch while the profiler blocks the host"
             }
-            WaitCause::Host(HostActivity::GraphLaunch) => "waits for a graph launch",
-            WaitCause::Host(HostActivity::Other) => "waits for a late launch",
+            WaitCause::Host(HostActivity::GraphLaunch) => "is spent waiting for a graph launch",
+            WaitCause::Host(HostActivity::Other) => "is spent waiting for a late launch",
             WaitCause::Kernel => "lies in short gaps between launched kernels",
             WaitCause::Dependency(_) => "lies in long gaps before kernels that were already launched",
             WaitCause::NotRecorded => "is not recorded: the device may have been busy",

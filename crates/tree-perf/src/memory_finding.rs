@@ -82,7 +82,7 @@ impl fmt::Display for MemoryFinding {
             write!(f, " ({owner} {})", bytes(*size))?;
         }
         if let Some((size, steps, owner)) = &self.leak {
-            write!(f, "\nmemory: grows in each of the last {steps} steps, by {} in all", bytes(*size))?;
+            write!(f, "\nmemory: grows in each of the last {steps} steps, by {} in total", bytes(*size))?;
             if let Some(owner) = owner {
                 write!(f, "; {owner} allocated most of it")?;
             }

@@ -54,7 +54,7 @@ pub enum Notice {
         reason: String,
     },
     /// An extension's rule on the tree failed; the tree is as it was then.
-    #[error("{reason}; the report shows the tree at that point")]
+    #[error("{reason}; the report shows the call tree as it was when the rule failed")]
     #[diagnostic(code("analysis/extension-rule-failed"), severity(Warning))]
     ExtensionRuleFailed {
         /// Where and why.
@@ -106,7 +106,7 @@ pub enum Notice {
     #[diagnostic(code("analysis/no-memory"), severity(Warning), help("record it with profile_memory=True"))]
     NoMemory,
     /// Allocations that do not say how much is allocated in all are in no figure of memory.
-    #[error("{count} {} missing from memory figures: no allocated total was recorded", if *.count == 1 { "allocation is" } else { "allocations are" })]
+    #[error("{count} {} missing from memory figures: the total allocated memory was not recorded", if *.count == 1 { "allocation is" } else { "allocations are" })]
     #[diagnostic(code("analysis/memory-without-totals"), severity(Warning))]
     MemoryWithoutTotals {
         /// How many.

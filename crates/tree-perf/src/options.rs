@@ -111,7 +111,7 @@ const BUDGET_BOUNDS: &[(&str, BudgetBounds)] =
 )]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(default))]
 pub struct AnalysisOptions {
-    /// Keep only the first N rows of ops_all; percentages stay those of all rows
+    /// Keep only the first N rows of ops_all; percentages still refer to all rows
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub topk_ops: Option<usize>,
 
@@ -133,13 +133,13 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "US", value_parser = flags::microseconds()))]
     pub micro_idle_thresh_us: Option<f64>,
 
-    /// Rows of the sheet time_budget: each range or operator of this name (# for numbers) instead of detected
-    /// iterations; /EXPRESSION/ for names that match a regular expression
+    /// Give time_budget a row per range or operator of this name (# stands for any number) instead of a row
+    /// per detected iteration; /EXPRESSION/ selects names by regular expression
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_parser = flags::expression::<IterationName>()))]
     pub iteration: Option<IterationName>,
 
-    /// Span that a row of time_budget divides: the iteration on the host, or the device work that its thread launched
-    /// in it (projected)
+    /// Span that each row of time_budget breaks down: the iteration on the host, or the device work that the
+    /// iteration's thread launched during it (projected)
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOUNDS", value_parser = flags::one_of(BUDGET_BOUNDS), default_value = "host")
@@ -151,7 +151,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub kernels: KernelOptions,
 
-    /// Add sheets of idle causes of devices and streams, launch queues and delays, overlap, copy bandwidth, and
+    /// Add sheets on idle causes (by device and by stream), launch queues and delays, overlap, copy bandwidth, and
     /// annotations
     #[cfg_attr(feature = "clap", arg(long))]
     pub waits: bool,
@@ -163,14 +163,14 @@ pub struct AnalysisOptions {
     )]
     pub kernel_wait_threshold_us: f64,
 
-    /// Minimum gap in the sheet gpu_gaps
+    /// Shortest gap that the sheet gpu_gaps lists
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "US", default_value_t = Self::default().min_gap_us, value_parser = flags::microseconds())
     )]
     pub min_gap_us: f64,
 
-    /// A queue of this many launched events counts as full
+    /// Count a queue as full at this many launched events
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().queue_limit))]
     pub queue_limit: NonZeroUsize,
 
@@ -207,11 +207,11 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub include_overlap_info: bool,
 
-    /// Add the time of the first call to ops_all
+    /// Add the start time of the first call to ops_all
     #[cfg_attr(feature = "clap", arg(long))]
     pub include_first_occurrence_time: bool,
 
-    /// Separate calls by their number of kernels in ops_all
+    /// In ops_all, separate calls by their number of kernels
     #[cfg_attr(feature = "clap", arg(long))]
     pub group_by_num_kernels: bool,
 
@@ -224,7 +224,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub memory_unasked: bool,
 
-    /// Report that the sheets belong to.
+    /// Report for which the sheets are made.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub layout: ReportLayout,
@@ -238,7 +238,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub link_by: LinkBy,
 
-    /// Keep recorded ends far beyond the start of the next event on the queue ([`TreeOptions::keep_overruns`]).
+    /// Keep recorded end times even far beyond the start of the next event on the queue ([`TreeOptions::keep_overruns`]).
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub keep_overruns: bool,

@@ -122,7 +122,7 @@ pub(crate) fn other_run_fields<C, R>(
             }),
         Column::microseconds(
             "delta_us",
-            "Extra time of the other run (B) for the row's work: above 0, it is slower. Work shared by several rows is split by their kernel time, so the column and the work found only in B (diff_units) add up to the total difference.",
+            "Extra time of the other run (B) for the row's work: above 0, B is slower. Work shared by several rows is split by their kernel time, so this column plus the work found only in B (see diff_units) adds up to the total difference.",
         )
         .with_role(Role::Headline)
         .field(move |row: &R| {
@@ -137,9 +137,9 @@ pub(crate) fn other_run_fields<C, R>(
         Column::text("unit_names", "Names of these units.")
             .with_role(Role::Provenance)
             .field(move |row: &R| times(row).joined(|work| work.name.clone()).into()),
-        Column::microseconds("unit_time_a_us", "The row's share of these units' time here (A).")
+        Column::microseconds("unit_time_a_us", "Time of these units here (A), counting only the row's share.")
             .field(move |row: &R| times(row).when_matched(times(row).shares_us[0]).into()),
-        Column::microseconds("unit_time_b_us", "The row's share of these units' time in the other run (B).")
+        Column::microseconds("unit_time_b_us", "Time of these units in the other run (B), counting only the row's share.")
             .field(move |row: &R| times(row).when_matched(times(row).shares_us[1]).into()),
     ];
     let reference_fields = [

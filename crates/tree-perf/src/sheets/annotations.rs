@@ -27,7 +27,7 @@ const LENGTH: Statistics = statistics!(
     "length_us",
     ColumnKind::Number(Unit::Microseconds),
     "the length",
-    "from its start to its end",
+    "from the range's start to its end",
     "range"
 )
 .showing(&[Figure::LengthsOfAnnotations]);
@@ -35,7 +35,7 @@ const LENGTH: Statistics = statistics!(
 /// One row per name, of the host and of devices.
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let names = [
-        Column::text("side", "host (as marked by the program) or device (as seen by the profiler on a stream, from its first to its last device event).")
+        Column::text("side", "host (as marked by the program) or device (as seen by the profiler on a stream, from the range's first to its last device event).")
             .field(|row: &Row| if row.on_device { "device" } else { "host" }.into()),
         Column::text("annotation", "Range name.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().text(row.name).into()),
@@ -49,7 +49,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         Column::count("count", "Number of ranges.").field(|row: &Row| row.count.into()),
         Column::count("device_events", "Number of device events in the ranges.")
             .field(|row: &Row| row.device_events.into()),
-        Column::count("innermost_events", "Number of device events in the ranges but in no shorter range on the same side; adds up over the rows of a side.")
+        Column::count("innermost_events", "Number of device events whose shortest enclosing range is one of these; no event counts twice among the host rows or among the device rows.")
             .field(|row: &Row| row.innermost.into()),
     ];
     Sheet::with_context(

@@ -212,7 +212,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration(DUR_MEAN, |all| Some(all.mean)),
         duration(
-            spread("dur_std", "Sample standard deviation (n − 1) of durations in µs; empty for one."),
+            spread("dur_std", "Sample standard deviation (n − 1) of durations in µs; empty if only one."),
             |all| all.sample_std,
         ),
         duration(spread("dur_min", "Shortest duration in µs."), |all| Some(all.min as f64)),
@@ -222,11 +222,10 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         MESSAGE_SIZE
         .field_in(|kinds: &Kinds<'_>, (key, _): &Row<'_>| kinds.message_bytes(key).into())
         .when(|kinds| kinds.conventions.is_full()),
-        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Message size / mean duration (10⁹ bytes). \
-            The duration includes waits for other ranks: a mean far below the maximum means \
-            waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
+        bandwidth(rate("algorithm bandwidth (GB/s)_mean", "Message size / mean duration, in GB/s (10⁹ bytes). The duration includes waits for other ranks: a mean \
+            far below the maximum indicates waiting."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.mean)),
         bandwidth(rate("algorithm bandwidth (GB/s)_max", "Message size / shortest duration."), |kinds, key, durations| kinds.algorithm_bandwidth(key, durations.min as f64)),
-        bandwidth(rate("bus bandwidth (GB/s)_mean", "Mean algorithm bandwidth times the share that crosses a link, comparable with link speeds: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty if the group size is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
+        bandwidth(rate("bus bandwidth (GB/s)_mean", "Mean algorithm bandwidth × correction factor, comparable with link speeds. The factor is 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1 (nccl-tests, doc/PERFORMANCE.md). Empty if the group size is not recorded."), |kinds, key, durations| kinds.bus_bandwidth(key, durations.mean)),
         bandwidth(
             BUS_BANDWIDTH_MAX,
             |kinds, key, durations| kinds.bus_bandwidth(key, durations.min as f64),

@@ -25,7 +25,7 @@ pub(crate) fn overlap_matrix_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field(|row: &OverlapRow| row.device.into()),
         Column::text("activity", "Device activity: computation (compute kernels and fills), communication, copy.")
             .field(|row: &OverlapRow| row.activity.as_str().into()),
-        Column::milliseconds("time_ms", "Time it ran, alone or concurrently.").showing(&[Figure::Overlap])
+        Column::milliseconds("time_ms", "Time with the activity running, alone or concurrently.").showing(&[Figure::Overlap])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &OverlapRow| {
                 analysis.ms(row.matrix.shared(row.activity, row.activity)).into()
@@ -169,7 +169,7 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "GB/s concurrent median",
             RATE,
-            "Median over busy time of the combined rate of concurrent copies, each at its bytes / duration.",
+            "Median over busy time of the combined rate of concurrent copies, each counted at its own bytes / duration.",
         )
         .spread_of(GB_S_CONCURRENT.name)
         .per("moment")
@@ -206,7 +206,7 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
 const HIGHEST: Column = Column::new(
     "GB/s max",
     RATE,
-    "Highest combined rate of concurrent copies in the interval, each at its bytes / duration, in GB/s (10⁹ bytes).",
+    "Highest combined rate of concurrent copies in the interval, each counted at its own bytes / duration, in GB/s (10⁹ bytes).",
 )
 .per("moment");
 
@@ -216,7 +216,7 @@ pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new(
             "GB/s min",
             RATE,
-            "Lowest combined rate in the interval; 0 if at any time in it no copy ran.",
+            "Lowest combined rate in the interval; 0 if the interval includes any time without a copy.",
         )
         .per("moment")
         .field_in(|_, part: &Part| part.min.into()),

@@ -172,10 +172,12 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         alone(value("mean_in_computation", "Mean over stretches of at least five sample intervals in \
             which the device only computed, in the counter's unit; empty if there are none."), 0),
-        alone(value("mean_in_communication", "The same for stretches in which it only communicated."), 1),
-        alone(value("mean_in_copy", "The same for stretches in which it only copied."), 2),
+        alone(value("mean_in_communication", "Mean over stretches of at least five sample intervals in \
+            which the device only communicated, in the counter's unit; empty if there are none."), 1),
+        alone(value("mean_in_copy", "Mean over stretches of at least five sample intervals in which the \
+            device only copied, in the counter's unit; empty if there are none."), 2),
         of(
-            Column::new("energy_j", Number(Joules), "For counters in W: sum of value × time."),
+            Column::new("energy_j", Number(Joules), "For counters in W: energy, the sum of value × time."),
             |analysis, _, series| {
                 (unit(name(analysis, series)) == Some("W"))
                     .then(|| seconds(analysis, series.values.integral()))
@@ -270,13 +272,13 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.counter).into()),
         Column::text("step", "Step marked by the program.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.step).into()),
-        Column::new("energy_j", Number(Joules), "Sum of power × time while the step ran on the host.")
+        Column::new("energy_j", Number(Joules), "Energy: sum of power × time while the step ran on the host.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
         Column::new("mean_w", Number(Watts), "Mean power.")
             .per("moment")
             .field_in(|_, row: &Energy| row.mean.into()),
-        Column::milliseconds("known_ms", "Time of the step with known power.")
+        Column::milliseconds("known_ms", "Part of the step's time with known power.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
         Column::count("samples", "Number of samples in the step.")
             .field_in(|_, row: &Energy| row.samples.into()),

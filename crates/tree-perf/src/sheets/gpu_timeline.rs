@@ -58,7 +58,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 /// The same per device, for traces of several devices.
 pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let device = DEVICE.field(|row: &Row| row.device.into());
-    let time = TIME_MS.described("Length of the union of these spans on this device.");
+    let time = TIME_MS.described("Union of the spans of this kind of time on this device.");
     Sheet::with_context(
         names::GPU_TIMELINE_PER_DEVICE,
         "Where each device's time went; only for traces with several devices.",

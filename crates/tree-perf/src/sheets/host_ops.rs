@@ -72,7 +72,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .named("total_us")
             .field_in(|analysis: &&Analysis, row: &Row<'_>| analysis.us(row.total).into()),
         CALLS.field(|row: &Row<'_>| row.durations.len().into()),
-        Column::count("threads", "Number of host threads that ran it.")
+        Column::count("threads", "Number of host threads that ran the operator.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.threads.len().into()),
     ];

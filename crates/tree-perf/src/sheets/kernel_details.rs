@@ -23,7 +23,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let what = [
         Column::text("name", "Name of the kernel, copy or fill.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().name(row.event).into()),
-        Column::microseconds("duration_us", "From start to end.").with_role(Role::Headline).field_in(
+        Column::microseconds("duration_us", "Time from start to end.").with_role(Role::Headline).field_in(
             |analysis: &&Analysis, row: &Row| {
                 analysis.us(analysis.trace().events().duration(row.event)).into()
             },
@@ -41,7 +41,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.host_annotation).into()),
         Column::text(
             "device_annotation",
-            "Shortest range seen by the profiler on the stream that overlaps the event; empty if none.",
+            "Shortest range on the stream, as seen by the profiler, that overlaps the event; empty if none.",
         )
         .field_in(|analysis: &&Analysis, row: &Row| name(analysis, row.device_annotation).into()),
         Column::text("launch", "Launching call; empty if not in the trace.")

@@ -24,7 +24,7 @@ const PARENT: Column = Column::text(
 .with_role(Role::Detail)
 .distinguishing();
 const STREAM: Column =
-    Column::identifier("Kernel stream", "Stream it ran on.").with_role(Role::Detail).distinguishing();
+    Column::identifier("Kernel stream", "Stream of the kernels.").with_role(Role::Detail).distinguishing();
 const KERNEL_TIME_SHARE: Column = Column::percent("Percent of kernels time (%)", "")
     .showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
     .with_role(Role::Headline);
@@ -58,7 +58,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     .into_iter().chain([
         Column::percent(
             "Percent of total time (%)",
-            "Share of total_time in gpu_timeline (for the entire trace, including recomputed work); empty if the timeline is. The sum exceeds 100 if kernels overlap or the timeline excludes kernels without a launch.",
+            "Share of total_time in gpu_timeline (for the entire trace, including recomputed work); empty if the timeline is empty. The sum exceeds 100 if kernels overlap or the timeline excludes kernels without a launch.",
         ).showing(&[Figure::SharesOfDeviceTime, Figure::SumsOfDeviceTime])
         .field_in(|table: &KernelTable<'_>, row: &KernelRow| {
             percent(row.durations.sum, table.total_time).into()

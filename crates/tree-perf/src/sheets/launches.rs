@@ -31,7 +31,7 @@ pub struct StreamQueue {
 const QUEUE_LENGTH_MEAN: Column = Column::new(
             "queue_length_mean",
             ColumnKind::Number(Unit::One),
-            "Mean over time of the number of events launched but not started: + 1 at the start of each launch (for a graph, + 1 per event it launches), − 1 at the start of each event.",
+            "Mean over time of the number of events that were launched but had not started. The number rises by 1 at the start of each launch (for a graph, by 1 per event) and falls by 1 at the start of each event.",
         )
         .with_role(Role::Headline)
         .per("moment");
@@ -42,15 +42,15 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field(|row: &StreamQueue| row.device.into()),
         STREAM.field(|row: &StreamQueue| row.stream.into()),
         QUEUE_LENGTH_MEAN.field(|row: &StreamQueue| row.queue.mean().into()),
-        Column::count("queue_length_median", "Median length over time.")
+        Column::count("queue_length_median", "Median queue length over time.")
             .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.5).into()),
-        Column::count("queue_length_p95", "95th percentile of length over time.")
+        Column::count("queue_length_p95", "95th percentile of the queue length over time.")
             .spread_of(QUEUE_LENGTH_MEAN.name)
             .per("moment")
             .field(|row: &StreamQueue| row.queue.quantile(0.95).into()),
-        Column::count("queue_length_max", "Maximum length, however brief.")
+        Column::count("queue_length_max", "Maximum queue length, however brief.")
             .per("moment")
             .field(|row: &StreamQueue| row.queue.max().into()),
         Column::percent(
@@ -81,26 +81,26 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "queue_length",
-        "Launched events waiting in a stream, weighted by time; needs --waits. A queue that is empty most of the time means that the host is too slow for the device.",
+        "Number of launched events waiting in each stream, weighted by time; needs --waits. A queue that is empty most of the time means that the host is too slow for the device.",
         fields.into_iter().chain(trace_fields),
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
     ).showing(&[Figure::QueueTimes])
 }
 
 const LONGEST: Column =
-    Column::count("queue_length_max", "Maximum length in the interval, however brief.").per("moment");
+    Column::count("queue_length_max", "Maximum queue length in the interval, however brief.").per("moment");
 
 /// The lengths of the queues over time.
 pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
-        Column::count("queue_length_min", "Minimum length in the interval.")
+        Column::count("queue_length_min", "Minimum queue length in the interval.")
             .per("moment")
             .field_in(|_, part: &Part| (part.min as i64).into()),
         LONGEST.with_role(Role::Headline).field_in(|_, part: &Part| (part.max as i64).into()),
     ];
     Sheet::with_context(
         "queue_length_timeline",
-        "Launched events waiting in a stream over time, from its first launch to its last start, in at most 2,000 equal intervals; needs --waits.",
+        "Number of launched events waiting in each stream over time, from the stream's first launch to its last start, in at most 2,000 equal intervals; needs --waits.",
         series::names("Device and stream.").into_iter().chain(figures),
         |analysis: &Analysis| {
             let queues = analysis.options().waits.then(|| analysis.queue_lengths_over_time())?;
@@ -114,7 +114,7 @@ pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             (!rows.is_empty()).then_some((analysis, rows))
         },
     ).showing(&[Figure::QueueTimes])
-    .with_chart(series::chart("Launched events that wait", &LONGEST, "maximum queue length"))
+    .with_chart(series::chart("Launched events waiting", &LONGEST, "maximum queue length"))
 }
 
 /// The queue of one stream over time.
@@ -333,7 +333,7 @@ pub(crate) fn delay_histogram_sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|row: &BinRow| row.delays.into()),
         Column::count(
             "start_to_starts",
-            "Number of calls with a start-to-start time in the bin; below 0 counts as 0.",
+            "Number of calls with a start-to-start time in the bin; negative times count as 0.",
         )
         .with_role(Role::Headline)
         .field(|row: &BinRow| row.start_to_starts.into()),

@@ -65,9 +65,9 @@ pub(crate) fn failures_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("requested_bytes", "Bytes requested.")
             .with_role(Role::Headline)
             .field_in(|_, row: &Row<'_>| row.event.bytes.into()),
-        bytes("allocated_bytes", "Bytes allocated at that time; empty if not recorded.")
+        bytes("allocated_bytes", "Bytes allocated at the time of the failure; empty if not recorded.")
             .field_in(|_, row: &Row<'_>| row.event.allocated.into()),
-        bytes("reserved_bytes", "Bytes of device memory that the allocator held then; empty if not recorded.")
+        bytes("reserved_bytes", "Bytes of device memory that the allocator held at the time of the failure; empty if not recorded.")
             .field_in(|_, row: &Row<'_>| row.event.reserved.into()),
         bytes(
             "slack_bytes",
@@ -137,14 +137,14 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         of(
             bytes(
                 "attributed_bytes",
-                "Bytes live at the peak and allocated during the recording; memory_owners has their owners.",
+                "Bytes live at the peak and allocated during the recording; memory_owners lists their owners.",
             ),
             DeviceMemory::attributed,
         ),
         of(
             bytes(
                 "unattributed_bytes",
-                "The rest of the peak: allocated before the recording began, such as weights and the optimizer's state.",
+                "Rest of the peak: bytes allocated before the recording began, such as weights and optimizer state.",
             ),
             |row| row.states[row.peak].allocated - row.attributed(),
         ),
@@ -166,11 +166,11 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
             ),
             |row| row.growths.count as i64,
         ),
-        of(bytes("growth_bytes", "Additional bytes reserved, in total."), |row| row.growths.bytes),
+        of(bytes("growth_bytes", "Total bytes by which the reserved memory grew."), |row| row.growths.bytes),
         of(
             Column::count(
                 "driver_calls",
-                "Number of cudaMalloc, hipMalloc and similar calls between an allocator event that shows more reserved memory and the allocator event before it on the same thread.",
+                "Number of cudaMalloc, hipMalloc and similar calls that preceded a growth of reserved memory: those since the previous allocator event on the same thread.",
             ),
             |row| row.growths.calls as i64,
         ),
@@ -179,14 +179,14 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
     ];
     let time_fields = [
-        Column::milliseconds("driver_time_ms", "Total duration of these calls.")
+        Column::milliseconds("driver_time_ms", "Total duration of the driver calls.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.growths.time).into()),
         Column::milliseconds("peak_time_ms", "Time the peak was first reached, relative to the trace's first event.")
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| analysis.ms(row.states[row.peak].time).into()),
-        Column::text("peak_step", "Marked step at that time; empty if none.")
+        Column::text("peak_step", "Marked step at the time of the peak; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| step_name(context, row.states[row.peak].time)),
-        Column::text("leak", "grows if, from the third step on, live memory at the end of every step exceeds that of the previous one, by at least 1 MiB and 0.1% of the peak in total; else steady; empty with fewer than four marked steps.")
+        Column::text("leak", "grows: from the third step on, every step ends with more live memory than the previous one, by at least 1 MiB and 0.1% of the peak in total. steady: otherwise. Empty with fewer than four marked steps.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| match row.growth {
                 Growth::Unknown => Cell::Missing,
@@ -199,7 +199,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
                 Growth::Leak { bytes, .. } => bytes.into(),
                 Growth::Unknown | Growth::Steady => Cell::Missing,
             }),
-        Column::text("leak_owner", "Operator that allocated most of the memory these steps leave behind.")
+        Column::text("leak_owner", "Operator that allocated most of the memory that the growing steps leave behind.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| match row.growth {
                 Growth::Leak { owner, .. } => text(context, owner),
@@ -261,7 +261,7 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
         DEVICE.field_in(|_, row: &OwnerRow| row.device.to_string().into()),
         Column::text("by", "operator: the innermost operator that encloses the allocation and does more than allocate (not aten::empty and the like). outermost operator: the top-level one. module: the innermost nn.Module. Each kind covers all blocks.")
             .field_in(|_, row: &OwnerRow| row.kind.name().into()),
-        Column::text("owner", "Name; (none) for blocks allocated outside any.")
+        Column::text("owner", "Name of the owner; (none) for blocks allocated outside any owner.")
             .field_in(|context: &Context<'_>, row: &OwnerRow| match (row.owner, row.kind) {
                 (None, _) => "(none)".into(),
                 (owner, OwnerKind::Module) => module(context, owner),
@@ -269,14 +269,14 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
             }),
     ];
     let figures = [
-        bytes("bytes_at_peak", "Bytes of its blocks that are live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
+        bytes("bytes_at_peak", "Bytes of the owner's blocks that are live at the device's peak. They add up to attributed_bytes of memory_summary for each kind of owner.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| row.at_peak.into()),
         Column::percent("percent of peak", "Share of all memory allocated at the peak.")
             .with_role(Role::Headline)
             .field_in(|_, row: &OwnerRow| sheets::percent(row.at_peak, row.peak).into()),
         Column::count("blocks_at_peak", "Number of blocks live at the peak.").field_in(|_, row: &OwnerRow| row.blocks.into()),
-        bytes("churn_bytes", "Sum of the sizes of all its allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
+        bytes("churn_bytes", "Sum of the sizes of all the owner's allocations.").field_in(|_, row: &OwnerRow| row.churn.into()),
         Column::count("allocations", "Number of allocations.").field_in(|_, row: &OwnerRow| row.allocations.into()),
         Column::milliseconds("longest_lifetime_ms", "Longest time from an allocation to its deallocation, or to the device's last event if never freed.")
             .per("allocation")
@@ -351,7 +351,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|(analysis, _): &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map(|time| analysis.ms(time)).into()
             }),
-        Column::text("step", "Marked step at that time; empty if none.")
+        Column::text("step", "Marked step at the time of allocation; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row<'_>| {
                 allocated_at(row).map_or(Cell::Missing, |time| step_name(context, time))
@@ -417,7 +417,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|_, row: &Row| mebibytes(row.bucket.min).into()),
         MOST_ALLOCATED.field_in(|_, row: &Row| mebibytes(row.bucket.max).into()),
         RESERVED.field_in(|_, row: &Row| row.bucket.reserved.map(mebibytes).into()),
-        Column::text("step", "Marked step at its start; empty if none.")
+        Column::text("step", "Marked step at the start of the interval; empty if none.")
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| step_name(context, row.bucket.start)),
         STEP_BORDER.with_role(Role::Detail).field_in(|_, row: &Row| {
@@ -474,7 +474,7 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
     let figures = [
         bytes(
             "growth_bytes",
-            "Change of live bytes from the end of the previous step to the end of this \
+            "Change in live bytes from the end of the previous step to the end of this \
             one; for the first step, from its start.",
         )
         .with_role(Role::Headline)
@@ -482,21 +482,22 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
         bytes("peak_bytes", "Peak bytes allocated during the step.")
             .per("moment")
             .field_in(|_, row: &Row| row.memory.peak.into()),
-        bytes("end_bytes", "Bytes allocated at the end.")
+        bytes("end_bytes", "Bytes allocated at the end of the step.")
             .field_in(|_, row: &Row| row.memory.allocated.into()),
         bytes(
             "survivors_bytes",
-            "Bytes allocated in the step that are live at the end of the next one; empty for the last.",
+            "Bytes allocated in the step that are live at the end of the next step; empty for the last step.",
         )
         .showing(&[Figure::Survivors])
         .field_in(|_, row: &Row| row.memory.survivors.into()),
-        Column::text("largest_survivor", "Operator that allocated most of this memory.")
+        Column::text("largest_survivor", "Operator that allocated most of these surviving bytes.")
             .showing(&[Figure::Survivors])
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
         Column::count("allocations", "Number of allocations in the step.")
             .field_in(|_, row: &Row| row.memory.allocations.into()),
-        bytes("churn_bytes", "Sum of their sizes.").field_in(|_, row: &Row| row.memory.churn.into()),
+        bytes("churn_bytes", "Sum of the sizes of these allocations.")
+            .field_in(|_, row: &Row| row.memory.churn.into()),
         Column::milliseconds("start_ms", "Start, relative to the trace's first event.").field_in(
             |(analysis, memory): &Context<'_>, row: &Row| analysis.ms(memory.steps[row.step].start).into(),
         ),

@@ -75,7 +75,7 @@ fn sheets_of<'a>(layout: ReportLayout) -> Vec<Sheet<'a, Analysis>> {
         coverage::sheet(),
         roofline_sheet(),
         roofline_points_sheet(
-            "Rows of unified_perf_summary that fit under a roofline: those with FLOPs, bytes, time and a \
+            "Rows of unified_perf_summary that have a roofline: those with FLOPs, bytes, time and a \
              reference peak of the architecture. Grouped by peak; the peaks, and the rows within each, are \
              sorted by kernel time, longest first. Omitted without an architecture.",
         ),

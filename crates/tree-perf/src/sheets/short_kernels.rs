@@ -105,7 +105,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
         }),
         Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            "Sum as a share of total_time in gpu_timeline (for the entire trace, including recomputed work); empty if the timeline is.",
+            "Sum as a share of total_time in gpu_timeline (for the entire trace, including recomputed work); empty if the timeline is empty.",
         ).with_role(Role::Headline)
         .field_in(|short: &ShortKernels<'_>, row: &Row| percent(row.time, short.total_time).into()),
     ];

@@ -12,7 +12,7 @@ const DEVICE: Column = Column::identifier("device", "Index of the device.").with
 const PARTS: [Column; 6] = [
     Column::milliseconds(
         "Sync (ms)",
-        "Idle: the launching thread (of the work ending the gap) waited in a synchronizing call, for this device or another.",
+        "Idle: the launching thread, which launched the work that ended the gap, waited in a synchronizing call, for this device or another.",
     ),
     Column::milliseconds(
         "Other Calls (ms)",
@@ -25,9 +25,9 @@ const PARTS: [Column; 6] = [
     ),
     Column::milliseconds(
         "Queued (ms)",
-        "Idle: work launched but not started: queue, dependency or busy copy engine.",
+        "Idle: work was launched but had not started, waiting for its queue, a dependency or a copy engine.",
     ),
-    Column::milliseconds("Unknown (ms)", "Idle: launch of the work ending the gap not recorded."),
+    Column::milliseconds("Unknown (ms)", "Idle: the launch of the work that ended the gap was not recorded."),
 ];
 
 fn part_fields<'a, R: 'static>(of: fn(&R) -> GapParts) -> impl Iterator<Item = Field<&'a Analysis, R>> {
@@ -55,7 +55,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
-        Column::text("bounds", "What begins and ends the time. device work: first start to last end. host: the iteration's time on the host; its device work may lie outside, so Wall (ms) is not the duration in iterations.")
+        Column::text("bounds", "What Wall (ms) spans. device work: from first start to last end. host: the iteration's time on the host; its device work may lie outside, so Wall (ms) is not the duration in iterations.")
             .field(|row: &TimeBudget| (if row.is_host_time { "host" } else { "device work" }).into()),
         time(Column::milliseconds("Wall (ms)", "Duration: for an iteration, its time on the host, or with --budget projected, the span of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
@@ -95,7 +95,7 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::text("length", "Range of gap lengths.")
             .with_role(Role::Name)
             .field(|row: &Lengths| row.length.into()),
-        Column::count("Count", "Gaps.").field(|row: &Lengths| row.count.into()),
+        Column::count("Count", "Number of gaps.").field(|row: &Lengths| row.count.into()),
         ms(
             Column::milliseconds("Idle (ms)", "Sum of the gaps. The parts add up to it.")
                 .with_role(Role::Headline),
@@ -122,7 +122,7 @@ pub(super) fn causes_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Lengths| row.parts)).chain(last).collect();
     Sheet::with_context(
         "gpu_gap_causes",
-        "Causes of the gaps between each device's work, by gap length.",
+        "Causes of the gaps in each device's work, by gap length.",
         fields,
         |analysis: &'a Analysis| {
             let rows = if is_told(analysis) { lengths(analysis) } else { Vec::new() };
@@ -189,7 +189,7 @@ pub(super) fn gaps_sheet<'a>() -> Sheet<'a, Analysis> {
         first.into_iter().chain(part_fields(|row: &Gap| row.parts)).collect();
     Sheet::with_context(
         "gpu_gaps",
-        "Gaps of 10 µs (--min_gap_us) or more between each device's work, longest first, with the concurrent host activity; needs --waits.",
+        "Gaps of 10 µs (--min_gap_us) or more in each device's work, longest first, with the concurrent host activity; needs --waits.",
         fields,
         |analysis: &'a Analysis| {
             let waits = analysis.options().waits && is_told(analysis);

@@ -58,7 +58,7 @@ impl GroupRow for Row<'_> {
 pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         UNIFIED_PERF_SUMMARY,
-        "Every device event once, under the operator that accounts for it: the outermost with a performance model, else its launcher. Includes FLOPs, bytes, achieved rates and distance from the roofline if modeled. Without device work, every operator with its host time.",
+        "Every device event once, under the operator that accounts for it: the outermost with a performance model, else the one that launched it. Includes FLOPs, bytes, achieved rates and distance from the roofline if modeled. Without device work, every operator with its host time.",
         fields(),
         |analysis| rows(analysis, false),
     ).with_sums_showing(&[Figure::Unified])
@@ -175,7 +175,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         }),
         Column::flag(
             "has_perf_model",
-            "Whether the figures come from a model of the operator, or of the forward operator if this is its only backward.",
+            "Whether the figures come from a model of the operator, or of the forward operator if this is its only backward operator.",
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
         REASON.field_in(|table: &CallTable<'_>, row: &Row<'_>| {

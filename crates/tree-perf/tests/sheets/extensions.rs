@@ -291,7 +291,10 @@ fn a_rule_that_fails_is_a_notice_and_the_report_is_made() {
     let extension = Extension { change: |_| Err("my.py:2: no such luck".into()), ..NOTHING };
     let analysis = analyse(two_operators(), extension);
     let failed = Notice::ExtensionRuleFailed { reason: "my.py:2: no such luck".into() };
-    assert_eq!(failed.to_string(), "my.py:2: no such luck; the report shows the tree at that point");
+    assert_eq!(
+        failed.to_string(),
+        "my.py:2: no such luck; the report shows the call tree as it was when the rule failed"
+    );
     assert!(failed.is_extension_notice());
     assert_eq!(analysis.notices(), [failed]);
     assert_eq!(Table::of_sheet(&analysis, "ops_all").rows.len(), 2);

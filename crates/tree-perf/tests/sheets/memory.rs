@@ -221,7 +221,7 @@ fn a_planted_leak_is_found_with_its_owner() {
     let said = analysis.memory_finding().unwrap().to_string();
     assert!(
         said.ends_with(
-            "\nmemory: grows in each of the last 3 steps, by 12.00 MiB in all; aten::clone allocated most of it"
+            "\nmemory: grows in each of the last 3 steps, by 12.00 MiB in total; aten::clone allocated most of it"
         ),
         "{said}"
     );

@@ -30,7 +30,7 @@ pub(crate) fn sheets<'a>(layout: ReportLayout) -> impl Iterator<Item = Sheet<'a,
         // The report of inference engines has another name for normalizations.
         let is_renamed = layout == ReportLayout::Inference && family == Family::Normalization;
         let (combined, what) = match is_renamed {
-            true => (FORWARD, format!("{what}, of the inference report")),
+            true => (FORWARD, format!("{what}, in the inference report")),
             false => ("", what.to_owned()),
         };
         let directions = match family.is_split_by_direction() {
@@ -74,7 +74,7 @@ pub(crate) fn extension_sheets<'a>(
             for (direction, suffix) in [(Direction::Forward, FORWARD), (Direction::Backward, BACKWARD)] {
                 sheets.push(sheet(
                     sheet_name(own, &format!("{suffix}{beside}"), &mut taken),
-                    format!("Operators of {own}, a category of the extension, by their parameters."),
+                    format!("Operators in {own}, a category defined by the extension, by their parameters."),
                     Subject::Own(Arc::clone(own)),
                     direction,
                     with_overlap,

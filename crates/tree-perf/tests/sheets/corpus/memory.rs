@@ -172,7 +172,7 @@ fn old_recordings_without_totals_have_no_figures_of_memory() {
     assert_eq!(analysis.memory_finding(), None);
     let said = analysis.notices().iter().any(|notice| {
         notice.to_string()
-            == "12838 allocations are missing from memory figures: no allocated total was recorded"
+            == "12838 allocations are missing from memory figures: the total allocated memory was not recorded"
     });
     assert!(said);
 }
