@@ -45,7 +45,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.high_us).into()),
         Column::text("confidence", "high: measured in the recording. medium: from a model, or suggested by shapes. low: a guess.")
             .field(|finding: &&Finding| finding.confidence.as_str().into()),
-        Column::text("bucket", "Part of the window it mainly affects: computation, exposed communication, exposed copy or idle; or recording, for problems with the recording itself.")
+        Column::text("bucket", "Part of the window that the finding mainly affects: computation, exposed communication, exposed copy or idle; or recording, for problems with the recording itself.")
             .field(|finding: &&Finding| finding.bucket.as_str().into()),
         Column::text("remedy", "Recommended change.").field(|finding: &&Finding| finding.remedy.as_str().into()),
         Column::names("evidence", "Evidence for the figure.")
@@ -85,7 +85,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
                 let doubts = finding.doubts.iter().map(|doubt| format!("{} ({})", doubt.text, doubt.rule));
                 Nested::Names(doubts.collect()).into()
             }),
-        Column::new("on_path", ColumnKind::Number(Unit::One), "Fraction (0 to 1) of the saved device time by which the device would finish earlier; the rest would become waiting for the host. The gain counts only this fraction. Empty for findings that do not shorten device events.")
+        Column::new("on_path", ColumnKind::Number(Unit::One), "Fraction (0 to 1) of the saved device time that makes the device finish earlier; for the rest, the device would wait for the host instead. The gain counts only this fraction. Empty for findings that do not shorten device events.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.on_path.into()),
         Column::nested("UIDs", "Example events, by index in the file's event list.")

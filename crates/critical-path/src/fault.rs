@@ -56,7 +56,7 @@ impl fmt::Display for Fault {
             }
             Fault::DependencyOnLater => "dependencies of graph nodes on later ones, ignored",
             Fault::DependencyOverlaps => "graph nodes that start before a dependency ends",
-            Fault::WaitsForLater => "stream waits for later work, ignored",
+            Fault::WaitsForLater => "waits of streams for later work, ignored",
             Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, ignored",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, ignored",
             Fault::Circle => "circular dependencies, ignored",

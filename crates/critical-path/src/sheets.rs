@@ -83,7 +83,7 @@ fn summary<'a>() -> Sheet<'a, CriticalPath> {
             .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, group): &Row<'_>| us(path, group.time).into()),
-        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "Share of the path.")
+        Column::new("path_percent", ColumnKind::Number(Unit::Percent), "Share of the path's total time.")
             .showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(|(path, group): &Row<'_>| percent(group.time, path.length()).into()),
@@ -114,7 +114,7 @@ fn what_if<'a>() -> Sheet<'a, CriticalPath> {
                 changes.collect::<Vec<_>>().join(", ").into()
             },
         ),
-        Column::microseconds("predicted_us", "Predicted time from the first to the last event: a replay of the recording with everything as early as its dependencies allow. Order on threads and streams, latencies and unrecorded host time stay the same.").showing(&[Figure::CriticalPath])
+        Column::microseconds("predicted_us", "Predicted time from the first to the last event: a replay of the recording in which everything starts as early as its dependencies allow. Order on threads and streams, latencies and unrecorded host time stay the same.").showing(&[Figure::CriticalPath])
             .with_role(Role::Headline)
             .field(move |(path, what_if): &Row<'_>| us(path, what_if.replayed.duration).into()),
         Column::microseconds("saved_us", "Recorded minus predicted time.").showing(&[Figure::CriticalPath])
@@ -144,14 +144,14 @@ fn segments<'a>() -> Sheet<'a, CriticalPath> {
         path.tree().operator(event).map(|operator| path.trace().name(operator))
     }
     let fields = [
-        Column::identifier("segment", "Position in time, from 0.")
+        Column::identifier("segment", "Position in time order, from 0.")
             .with_role(Role::Name)
             .field(|(_, number, _): &Row<'_>| (*number).into()),
         Column::text("class", CLASS)
             .field(|(_, _, part): &Row<'_>| part.class.map(|class| class.as_str()).into()),
         Column::text("name", "Kernel, operator or call; for a gap, what follows it.")
             .field(|(path, _, part): &Row<'_>| part.event.map(|event| path.trace().name(event)).into()),
-        Column::text("operator", "Innermost operator that contains or launched it.")
+        Column::text("operator", "Innermost operator that contains or launched the segment's event.")
             .with_role(Role::Detail)
             .field(|(path, _, part): &Row<'_>| part.event.and_then(|event| operator(path, event)).into()),
         Column::microseconds("start_us", "Start, relative to the trace's first event.")

@@ -48,7 +48,7 @@ impl fmt::Display for Reason {
             Reason::Marked(name) => write!(f, "the recording marks its steps with {name}"),
             Reason::EngineAnnotations => f.write_str("the inference engine annotated its steps"),
             Reason::ProgramRuns(name) => write!(f, "runs of the program {name} cover most device time"),
-            Reason::ProgramsInTurn(runs) => write!(f, "the same {runs} program runs repeat in turn"),
+            Reason::ProgramsInTurn(runs) => write!(f, "the same sequence of {runs} program runs repeats"),
             Reason::Repeats(name) => write!(f, "{name} occurs once per pass of the outermost loop"),
             Reason::ParameterUpdates => f.write_str("each step ends with a parameter update"),
             Reason::UpdatesInGroups(updates) => write!(
@@ -65,13 +65,15 @@ impl fmt::Display for Reason {
                 "the program changes: early and late repetitions do different \
                 work",
             ),
-            Reason::OneImage => f.write_str("one image was generated, so its denoising steps are the steps"),
+            Reason::OneImage => {
+                f.write_str("only one image was generated, so each denoising step counts as a step")
+            }
             Reason::SinglePass(Some(parts)) => {
                 let part = with_article(parts.as_str());
                 write!(f, "only one pass was recorded; within it, {part} repeats")
             }
             Reason::SinglePass(None) => f.write_str("only one pass was recorded"),
-            Reason::Capture => f.write_str("graphs were captured, and nothing repeating ran"),
+            Reason::Capture => f.write_str("graphs were captured, but nothing that repeats was run"),
             Reason::NothingRepeats => f.write_str("no repetition covers most of the work"),
             Reason::NothingRecorded => f.write_str("neither operators nor device work were recorded"),
         }

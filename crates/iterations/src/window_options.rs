@@ -16,11 +16,11 @@ pub struct WindowOptions {
     )]
     pub iterations: Option<Indices>,
 
-    /// Report only the longest run of steady iterations: no warm-up, no partial ones, no outliers
+    /// Report only the longest unbroken sequence of steady iterations: no warm-up, partial or outlier ones
     #[cfg_attr(feature = "clap", arg(long, conflicts_with = "window"))]
     pub steady: bool,
 
-    /// Report only this time range after the first event: 10ms..20ms, 1.5s..2s, 300us..; the default unit is ms
+    /// Report only this time range, counted from the first event: 10ms..20ms, 1.5s..2s, 300us..; the default unit is ms
     #[cfg_attr(feature = "clap", arg(long, value_name = "START..END"))]
     pub window: Option<TimeRange>,
 }

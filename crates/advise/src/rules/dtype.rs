@@ -34,8 +34,8 @@ impl Rule for Precision {
 
     fn remedy(&self, _: Program) -> &'static str {
         "run these in TF32 or 16 bits, unless they need FP32: torch.set_float32_matmul_precision(\"high\"), \
-         torch.backends.cudnn.allow_tf32 = True for convolutions, autocast; an operand may have been created without a \
-         dtype"
+         torch.backends.cudnn.allow_tf32 = True for convolutions, autocast; look for operands created without an \
+         explicit dtype"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {

@@ -65,7 +65,7 @@ impl Rule for CommExposed {
         let claim = Claim::new(format!("mostly in {}", bare_kernel_name(name)), parts)
             .with_range(0.5, time as f64 / (time - unavoidable).max(1) as f64)
             .with_evidence(format!(
-                "{} exposed in {}; the last of each step, which cannot be hidden, accounts for {}",
+                "{} exposed in {}; the last collective of each step, which cannot be hidden, accounts for {}",
                 duration(facts.us(time)),
                 counted(collectives, "collective", "collectives"),
                 duration(facts.us(unavoidable))

@@ -27,7 +27,7 @@ impl Rule for Layout {
             }
             Program::PyTorch | Program::Hip => {
                 "keep one memory format (channels_last for convolutions) and one dtype, with views and strides that \
-                 the next operator accepts; torch.compile fuses the rest into its neighbours"
+                 the next operator accepts; torch.compile fuses the rest into its neighbors"
             }
         }
     }

@@ -15,7 +15,7 @@ impl Rule for Missing {
     }
 
     fn remedy(&self, _: Program) -> &'static str {
-        "record again with these"
+        "record again and include what is missing"
     }
 
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
@@ -26,18 +26,18 @@ impl Rule for Missing {
                     "the file is truncated: copy it again, or stop the recording before the program ends",
                 ),
                 RecordingGap::Shapes => {
-                    ("operator shapes", "record_shapes=True (Nsight Systems: --pytorch=autograd-shapes-nvtx): without it FLOPs, bytes and fusion are unknown")
+                    ("operator shapes", "record_shapes=True (Nsight Systems: --pytorch=autograd-shapes-nvtx): without it, FLOPs, bytes and fusion are unknown")
                 }
                 RecordingGap::Stacks => {
-                    ("Python frames", "with_stack=True: without it findings lack source lines")
+                    ("Python frames", "with_stack=True: without it, findings lack source lines")
                 }
                 RecordingGap::Device => (
                     "a known device",
-                    "--gpu_arch_json_path: without peaks no kernel can be compared with the roofline",
+                    "--gpu_arch_json_path: without peaks, no kernel can be compared with the roofline",
                 ),
                 RecordingGap::Launches => (
                     "launches",
-                    "record the host, too: without launches kernels belong to no operator and waits have no \
+                    "record the host, too: without launches, kernels belong to no operator and waits have no \
                      cause",
                 ),
                 RecordingGap::EarlierLaunches => (
@@ -48,7 +48,7 @@ impl Rule for Missing {
                 RecordingGap::Operators => {
                     (
                     "operators",
-                    "ProfilerActivity.CPU (Nsight Systems: --pytorch=autograd-shapes-nvtx): without it kernels belong to no operator",
+                    "ProfilerActivity.CPU (Nsight Systems: --pytorch=autograd-shapes-nvtx): without it, kernels belong to no operator",
                 )
                 }
             };

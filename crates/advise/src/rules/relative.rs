@@ -78,7 +78,8 @@ impl Rule for RelativeEfficiency {
                     .with_range(0.75, 1.1)
                     .with_confidence(Confidence::High)
                     .with_evidence(format!(
-                        "{} took {fastest:.1} to {slowest:.1} times as long as the best of the same size",
+                        "{} took {fastest:.1} to {slowest:.1} times as long as the best call of the same \
+                         size",
                         counted(calls, "call", "calls")
                     ))
                     .with_row(facts.sheets.operators, facts.name(name));

@@ -76,12 +76,12 @@ impl Rule for ShortKernels {
         if count == 0 {
             return Vec::new();
         }
-        let subject = format!("{count} elementwise kernels in runs of at least {FEWEST_IN_A_ROW}");
+        let subject = format!("{count} elementwise kernels in sequences of at least {FEWEST_IN_A_ROW}");
         let claim = Claim::new(subject, parts)
             .with_range(0.6, 1.0)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{short_count} of {kernels} kernels are shorter than {}; those in runs take {}, {} each",
+                "{short_count} of {kernels} kernels are shorter than {}; those in sequences take {}, {} each",
                 duration(limits.short_kernel_us),
                 duration(facts.us(time)),
                 duration(facts.us(time) / count as f64)

@@ -105,7 +105,7 @@ fn cold_start(look: &Inspection<'_>) -> Option<Claim> {
     let claim = Claim::without_time(Bucket::Recording, "the first step")
         .with_confidence(Confidence::High)
         .with_evidence(format!(
-            "{}, against a median of {} for the others: a one-time excess of {:.1}% of the window",
+            "{}, against a median of {} for the other steps: a one-time excess of {:.1}% of the window",
             duration(facts.us(first)),
             duration(facts.us(usual)),
             share * 100.0
