@@ -19,14 +19,14 @@ pub enum IngestError {
     },
     /// Reading was stopped by [`ReadOptions::stop`](crate::ReadOptions::stop).
     #[error("{path}: reading was stopped early", path = .path.display())]
-    #[diagnostic(code("ingest/stopped"), help("repeat to read it in full"))]
+    #[diagnostic(code("ingest/stopped"), help("run it again to read the file in full"))]
     Stopped {
         /// The file.
         path: PathBuf,
     },
     /// The path names a directory.
     #[error("{path}: is a directory", path = .path.display())]
-    #[diagnostic(code("ingest/directory"), help("pass a recording in it{recordings}", recordings = named(.recordings)))]
+    #[diagnostic(code("ingest/directory"), help("pass a recording inside it{recordings}", recordings = named(.recordings)))]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -188,7 +188,7 @@ pub enum IngestError {
     #[error("{path}: lacks {missing}; its header is {header}", path = .path.display())]
     #[diagnostic(
         code("ingest/missing-columns"),
-        help("rename the columns as tt-metal's profiler writes them, or record again")
+        help("give the columns the names that tt-metal's profiler writes, or record again")
     )]
     MissingColumns {
         /// The file.

@@ -186,8 +186,7 @@ pub enum Warning {
     },
     /// Hardware counters were collected in another run of the program than the trace.
     #[error(
-        "{file} is a counter pass from a different run than {trace}: its times are ignored, and counters \
-         joined for {joined} of its {dispatches} dispatches"
+        "{file} is a counter pass from a different run than {trace}: its times are ignored, and its counters are joined for {joined} of its {dispatches} dispatches"
     )]
     #[diagnostic(
         code("reading/counter-pass"),
@@ -221,7 +220,7 @@ pub enum Warning {
         tables: Vec<(String, u64)>,
     },
     /// Tables hold events of a kind that is read, in a version that was not.
-    #[error("tables of unknown version were skipped with their events: {}", names(.tables))]
+    #[error("tables of an unknown version were skipped, and their events with them: {}", names(.tables))]
     #[diagnostic(
         code("reading/unread-versions"),
         severity(Warning),
@@ -305,13 +304,13 @@ pub enum EventFault {
     #[error("spans without an end, extended to the end of the recording")]
     UnendedSlice,
     /// Ends of slices of a Perfetto trace do not stand in the order of their begins, so that all were matched by time.
-    #[error("span ends out of order, so all were matched by time")]
+    #[error("span ends out of order (all spans are matched by time instead)")]
     EndOutOfOrder,
     /// Events whose name was told in a part of the file that is lost were kept as `<unknown>`.
     #[error("events with a lost name, shown as <unknown>")]
     LostName,
     /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
-    #[error("device events on MTIA's queue, packet and copy tracks, skipped as duplicates of its streams")]
+    #[error("device events on MTIA's queue, packet and copy tracks, skipped because they duplicate events on its streams")]
     RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
     #[error("device work of an unknown kind, counted neither as kernels nor as copies")]
@@ -351,7 +350,7 @@ pub enum RecordFault {
     #[error("strings truncated to 1 MiB")]
     LongText,
     /// Values of counters at moments of a dispatch (SPM) make no total of it.
-    #[error("counter samples over time (SPM), skipped as they are not dispatch totals")]
+    #[error("counter samples over time (SPM), skipped because they are not totals per dispatch")]
     SampledCounter,
     /// Rows that name no process are in no report of one process.
     #[error("rows without a process, excluded from single-process reports")]

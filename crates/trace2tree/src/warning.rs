@@ -74,8 +74,7 @@ pub enum TreeWarning {
     },
     /// Device events that ran far into the next one of their queue.
     #[error(
-        "device events that overlap the next one on their queue by up to {most_microseconds:.3} µs, \
-         truncated at its start: {count}"
+        "device events truncated at the start of the next one on their queue, which they overlapped by up to {most_microseconds:.3} µs: {count}"
     )]
     #[diagnostic(
         code("tree/overruns"),

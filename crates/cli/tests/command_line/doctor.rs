@@ -172,7 +172,7 @@ fn a_kernel_that_overruns_the_next_one_counts_until_that_begins() {
     let (time, said) = busy(&wrong, &[]);
     assert_eq!(time, 0.13);
     assert!(
-        said.contains("overlap the next one on their queue by up to 890.000 µs, truncated at its start: 1"),
+        said.contains("which they overlapped by up to 890.000 µs: 1"),
         "{said}"
     );
     let (time, said) = busy(&wrong, &["--keep-overruns"]);

@@ -366,7 +366,11 @@ fn a_tree_rule_that_fails_is_a_warning_and_the_report_is_made() {
         let outcome = report(&place, &["--json"]).exits_with(0);
         let (warning, printed) = outcome.err.split_once('\n').unwrap();
         assert!(warning.starts_with(&format!("tracelens: warning: {reason}")), "{}", outcome.err);
-        assert!(warning.ends_with("; the report shows the tree at that point"), "{}", outcome.err);
+        assert!(
+            warning.ends_with("; the report shows the call tree as it was when the rule failed"),
+            "{}",
+            outcome.err
+        );
         assert_eq!(printed, "my.py: before\n");
         assert_eq!(Sheets::parse(&outcome.out).rows("ops_all").len(), 1);
     }

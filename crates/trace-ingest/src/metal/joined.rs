@@ -118,7 +118,7 @@ impl Joined {
                     if !is_damage(source.kind()) && !is_too_long(reader) {
                         return Err(IngestError::Io { path: path.to_path_buf(), source });
                     }
-                    let detail = format!("is truncated; all rows before that point were read: {source}");
+                    let detail = format!("is truncated; all rows before the damage were read: {source}");
                     let path = path.to_path_buf();
                     table.warnings.push(OpsWarning::Source { path, detail, loses_rows: true });
                     break;

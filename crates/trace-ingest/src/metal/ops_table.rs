@@ -239,7 +239,7 @@ pub enum OpsWarning {
         count: u64,
     },
     /// Columns that not every file has.
-    #[error("{path}: lacks columns of another file: {}", .columns.join(", "), path = .path.display())]
+    #[error("{path}: lacks columns that another file has: {}", .columns.join(", "), path = .path.display())]
     #[diagnostic(code("tenstorrent/reading/different-columns"), severity(Warning))]
     DifferentColumns {
         /// Which file lacks them.

@@ -222,7 +222,7 @@ pub(crate) fn unread_journal(path: &Path, options: &ReadOptions<'_>) -> Option<W
         let length = std::fs::metadata(&name).ok()?.len();
         (length > 0).then(|| Warning::UnreadFile {
             name: file_name(&name),
-            detail: "it has the database's last changes; end the recording cleanly to merge them".to_string(),
+            detail: "it holds the latest changes; end the recording cleanly to merge them".to_string(),
         })
     })
 }

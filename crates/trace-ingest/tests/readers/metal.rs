@@ -224,9 +224,9 @@ fn devices_of_several_files_are_numbered_one_behind_the_other() {
         warnings(&table),
         [
             "1.csv: no row names a device",
-            "0.csv: lacks columns of another file: DEVICE ARCH",
-            "1.csv: lacks columns of another file: DEVICE ARCH, CORE COUNT",
-            "2.csv: lacks columns of another file: CORE COUNT",
+            "0.csv: lacks columns that another file has: DEVICE ARCH",
+            "1.csv: lacks columns that another file has: DEVICE ARCH, CORE COUNT",
+            "2.csv: lacks columns that another file has: CORE COUNT",
             "cells of DEVICE ID without a usable number, read as blank: 1",
         ]
     );
@@ -305,7 +305,7 @@ fn compressed_files_are_read_and_damage_is_told() {
     let cut = read_ops(std::slice::from_ref(&path), &ReadOptions::default()).unwrap();
     assert!(cut.rows.len() > 5_000 && cut.rows.len() < 15_000, "{}", cut.rows.len());
     assert!(
-        warnings(&cut)[0].contains("is truncated; all rows before that point were read"),
+        warnings(&cut)[0].contains("is truncated; all rows before the damage were read"),
         "{:?}",
         cut.warnings
     );

@@ -52,10 +52,10 @@ fn wrap_stages(
         }
         match tree.host_subtree(frame).iter().find(|&&below| tree.trace().name(below) == stage) {
             _ if tree.device_events(frame).is_empty() => {
-                problems.add("function without device work left unchanged", frame);
+                problems.add("function without device work, left unchanged", frame);
             }
             Some(&stage) => calls.push((frame, stage)),
-            None => problems.add("function without its first stage left unchanged", frame),
+            None => problems.add("function without its first stage, left unchanged", frame),
         }
     }
     problems.report(tree);
@@ -160,9 +160,9 @@ fn wrap_paged_decodes(tree: &mut TraceTree, mut problems: Problems) -> Result<()
         }
         match tree.ancestors(frame).find(|&above| trace.name(above) == OPERATOR) {
             _ if tree.device_events(frame).is_empty() => {
-                problems.add("function without device work left unchanged", frame);
+                problems.add("function without device work, left unchanged", frame);
             }
-            None => problems.add("function outside aiter::v4_attention_with_output left unchanged", frame),
+            None => problems.add("function outside aiter::v4_attention_with_output, left unchanged", frame),
             Some(donor) => {
                 let kernels = tree.device_events_in_file_order(donor);
                 let names: Vec<&str> = kernels.iter().map(|&kernel| trace.name(kernel)).collect();

@@ -35,10 +35,10 @@ fn isolate_fused(tree: &mut TraceTree, mut problems: Problems) -> Result<(), Pas
         }
         match kernels_by_start(tree, operator, is_fused_kernel)[..] {
             _ if tree.device_events(operator).is_empty() => {
-                problems.add("operator without device work left unchanged", operator);
+                problems.add("operator without device work, left unchanged", operator);
             }
             [kernel] => found.push((operator, kernel)),
-            _ => problems.add("operator without exactly one fused kernel left unchanged", operator),
+            _ => problems.add("operator without exactly one fused kernel, left unchanged", operator),
         }
     }
     problems.report(tree);
@@ -192,7 +192,7 @@ fn isolate_gptq_awq(tree: &mut TraceTree, mut problems: Problems) -> Result<(), 
             continue;
         }
         let [up, down] = kernels[..] else {
-            problems.add("operator without exactly two GPTQ/AWQ kernels left unchanged", operator);
+            problems.add("operator without exactly two GPTQ/AWQ kernels, left unchanged", operator);
             continue;
         };
         let topk = tree
@@ -235,7 +235,7 @@ fn name_flydsl_stages(tree: &mut TraceTree, mut problems: Problems) -> Result<()
             }
             match tree.ancestors(frame).find(|&above| trace.name(above) == OPERATOR) {
                 Some(donor) => stages.push((frame, donor, function, pseudo)),
-                None => problems.add("stage outside aiter::fused_moe_ left unchanged", frame),
+                None => problems.add("stage outside aiter::fused_moe_, left unchanged", frame),
             }
         }
     }

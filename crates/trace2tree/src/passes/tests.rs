@@ -190,9 +190,9 @@ fn a_fused_expert_kernel_is_told_from_sorting_and_quantisation() {
 
 #[test]
 fn a_fused_operator_without_exactly_one_expert_kernel_is_left_as_it_is() {
-    let one = "operator without exactly one fused kernel left unchanged";
+    let one = "operator without exactly one fused kernel, left unchanged";
     for (kernels, problem) in [
-        (&[][..], "operator without device work left unchanged"),
+        (&[][..], "operator without device work, left unchanged"),
         (&[("aiter::MoeSorting_fmoe", 1.0)], one),
         (&[("aiter::fmoe_Dynamic_Quant", 1.0)], one),
         (&[("fmoe", 1.0), ("aiter::gemm", 1.0)], one),
@@ -354,9 +354,9 @@ fn gptq_and_awq_experts_are_an_up_and_a_down_projection() {
 #[test]
 fn gptq_experts_need_two_kernels_and_assume_eight_experts_per_token() {
     for (count, problem, inserted) in [
-        (1, "operator without exactly two GPTQ/AWQ kernels left unchanged", 0),
+        (1, "operator without exactly two GPTQ/AWQ kernels, left unchanged", 0),
         (2, "no top-k in the operator's shapes, assumed 8", 2),
-        (3, "operator without exactly two GPTQ/AWQ kernels left unchanged", 0),
+        (3, "operator without exactly two GPTQ/AWQ kernels, left unchanged", 0),
     ] {
         let mut timeline = Timeline::new();
         timeline.within(Operator("vllm::outplace_fused_experts"), |timeline| {
@@ -422,8 +422,8 @@ fn latent_attention_without_its_stage_or_without_device_work_is_left_as_it_is() 
     assert_eq!(launchers_after(&mut tree), [("other", 10.0)]);
     let said = warnings(&tree);
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("MLA_Decode: function without device work left unchanged"));
-    assert!(said[1].starts_with("MLA_Decode: function without its first stage left unchanged"));
+    assert!(said[0].starts_with("MLA_Decode: function without device work, left unchanged"));
+    assert!(said[1].starts_with("MLA_Decode: function without its first stage, left unchanged"));
 }
 
 #[test]
@@ -445,7 +445,7 @@ fn flydsl_stages_are_named_by_their_frames() {
     assert_eq!(tree.trace().events().sequence_number(tree.find_by_name(second)[0]), Some(77));
     assert!(
         warnings(&tree)[0]
-            .starts_with("MoE_Flydsl: stage outside aiter::fused_moe_ left unchanged (events: 1")
+            .starts_with("MoE_Flydsl: stage outside aiter::fused_moe_, left unchanged (events: 1")
     );
 }
 
@@ -483,8 +483,8 @@ fn v4_decode_is_named_by_the_kernels_of_its_layer() {
     assert_eq!(said[..2], ["v4_mode='csa'", "v4_call_index=1"]);
     assert_eq!(said[4..], ["v4_H_Q=32", "v4_d_h=512"]);
     let said = warnings(&tree);
-    assert!(said[0].contains("function outside aiter::v4_attention_with_output left unchanged (events: 1"));
-    assert!(said[1].contains("function without device work left unchanged (events: 1"), "{said:?}");
+    assert!(said[0].contains("function outside aiter::v4_attention_with_output, left unchanged (events: 1"));
+    assert!(said[1].contains("function without device work, left unchanged (events: 1"), "{said:?}");
 }
 
 /// All families in one trace.
