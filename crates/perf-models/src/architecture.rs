@@ -301,8 +301,7 @@ fn peaks(
     unknown: &mut Vec<String>,
 ) -> Result<BTreeMap<ComputeSpec, f64>, ArchitectureError> {
     let mut peaks = BTreeMap::new();
-    for (name, value) in object(members, key, "an object of compute specs and numbers")?.into_iter().flatten()
-    {
+    for (name, value) in object(members, key, "numbers keyed by compute spec")?.into_iter().flatten() {
         let path = format!("{key}.{name}");
         let peak = positive(&path, value)?;
         match name.parse::<ComputeSpec>() {
@@ -469,7 +468,7 @@ mod tests {
             ),
             (
                 r#"{"mem_bw_gbps": 1, "max_achievable_tflops": 7}"#,
-                r#""max_achievable_tflops" of the architecture file must be an object of compute specs and numbers, not 7"#,
+                r#""max_achievable_tflops" of the architecture file must be numbers keyed by compute spec, not 7"#,
             ),
             (
                 r#"{"mem_bw_gbps": 1, "peak_tflops": {}, "host_link": "PCIe"}"#,

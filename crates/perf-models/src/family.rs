@@ -75,7 +75,7 @@ const FAMILIES: [(Family, &str, bool, &str); 23] = [
         Family::TensorTraffic,
         "TensorTraffic",
         TOGETHER,
-        "Operators that read operands and write results once: softmax, other elementwise operations, indexing, pooling, losses, optimizers",
+        "Operators that read each operand and write each result once: softmax, other elementwise operations, indexing, pooling, losses, optimizers",
     ),
 ];
 

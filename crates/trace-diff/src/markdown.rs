@@ -44,7 +44,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let change = share(part.delta_us(), median_a);
         let _ = writeln!(
             out,
-            "\n{}, median time of one: {} in {} ({count_a} of them), {} in {} ({count_b}), {change}",
+            "\n{}, median time per occurrence: {} in {} ({count_a} times), {} in {} ({count_b}), {change}",
             text(&part.name),
             duration(median_a),
             text(a),

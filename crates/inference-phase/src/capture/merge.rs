@@ -102,9 +102,9 @@ impl fmt::Display for SkipReason {
             SkipReason::Mismatch(Mismatch::Unnamed) => f.write_str(
                 "the device events ran on several streams, and the capture does not name the launched kernels",
             ),
-            SkipReason::Unnamed => {
-                f.write_str("kernel names do not identify which of the other capture sizes was launched")
-            }
+            SkipReason::Unnamed => f.write_str(
+                "the expected capture size was not launched, and kernel names do not tell which other was",
+            ),
             SkipReason::NotEdited(error) => write!(f, "the tree could not be edited: {error}"),
         }
     }

@@ -68,7 +68,7 @@ pub(super) const ASSUMED_SIZE: f64 = 2.0;
 pub(super) fn assumed_size(element_type: &str) -> Option<String> {
     element_size(element_type)
         .err()
-        .map(|_| format!("{ASSUMED_SIZE} bytes per element: {element_type:?} has no known size"))
+        .map(|_| format!("assumed {ASSUMED_SIZE} bytes per element: {element_type:?} has no known size"))
 }
 
 fn read(call: &OpCall<'_>) -> Read {

@@ -179,7 +179,8 @@ fn scaled<'a>(call: &OpCall<'a>, bias: bool, output: Output<'_>) -> Gemmed<'a> {
         Output::Is(name) => (element_size(name), None),
         Output::Unrecorded => {
             let size = element_size(types[0]).map(wide_enough);
-            let note = |&size: &f64| format!("result of {size} bytes per element: its type was not recorded");
+            let note =
+                |&size: &f64| format!("assumed a result of {size} bytes per element: type not recorded");
             let note = size.as_ref().ok().map(note);
             (size, note)
         }

@@ -155,7 +155,7 @@ impl PerfModel for GroupQuantizationFp8 {
     }
 
     fn assumption(&self) -> Option<String> {
-        self.group_size_assumed.then(|| format!("group size {}", self.group_size))
+        self.group_size_assumed.then(|| format!("assumed group size {}", self.group_size))
     }
 }
 

@@ -375,7 +375,7 @@ fn remaining(shape: &[u64], dimensions: &[i64]) -> Result<Vec<u64>, Undefined> {
     let mut kept = vec![true; shape.len()];
     for &dimension in dimensions {
         if !(-rank..rank).contains(&dimension) {
-            let reason = format!("no dimension {dimension} among {}", shape.len());
+            let reason = format!("dimension {dimension} is out of range for {} dimensions", shape.len());
             return Err(Undefined::arguments(reason));
         }
         if let Some(kept) = kept.get_mut(dimension.rem_euclid(rank) as usize) {

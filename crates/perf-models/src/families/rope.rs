@@ -72,7 +72,7 @@ impl PerfModel for RotaryEmbedding {
 
     fn assumption(&self) -> Option<String> {
         (self.known_element_size().is_none())
-            .then(|| "2 bytes per element: the element type is unknown".to_owned())
+            .then(|| "assumed 2 bytes per element: the element type is unknown".to_owned())
     }
 }
 

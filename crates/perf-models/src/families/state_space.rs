@@ -263,8 +263,8 @@ fn state_dim(combined_dim: u64, heads: u64, head_dim: u64, groups: u64) -> Resul
     let exact = divisor > 0 && rest > 0 && rest % divisor == 0;
     let dimension = exact.then(|| u64::try_from(rest / divisor).ok()).flatten();
     dimension.ok_or_else(|| {
-        let parts = format!("{heads} heads of {head_dim} and {groups} groups");
-        Undefined::arguments(format!("a projection of {combined} is not divisible into {parts}"))
+        let parts = format!("{heads} heads of {head_dim} elements and {groups} groups");
+        Undefined::arguments(format!("a projection of {combined} elements is not divisible into {parts}"))
     })
 }
 

@@ -158,7 +158,9 @@ fn axis(call: &OpCall<'_>, index: usize, shape: &[u64]) -> Result<usize, Undefin
     let rank = shape.len() as i64;
     match (-rank..rank).contains(&number) {
         true => Ok(number.rem_euclid(rank) as usize),
-        false => Err(Undefined::arguments(format!("no dimension {number} among {rank}"))),
+        false => {
+            Err(Undefined::arguments(format!("dimension {number} is out of range for {rank} dimensions")))
+        }
     }
 }
 

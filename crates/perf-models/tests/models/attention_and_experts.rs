@@ -63,7 +63,11 @@ fn attention_without_token_counts_says_why_it_has_no_figures() {
     let native = "execute_context_2(6144)_generation_3(3)";
     let cases = [
         (unified(None), Gap::Arguments, "no step annotation encloses the call"),
-        (unified(Some("ProfilerStep#3")), Gap::Arguments, "the enclosing annotation is of an unknown engine"),
+        (
+            unified(Some("ProfilerStep#3")),
+            Gap::Arguments,
+            "the enclosing annotation comes from an unknown engine",
+        ),
         (unified(Some(native)), Gap::Arguments, "the enclosing step's annotation has no context lengths"),
         (unified(Some(NOTHING)), Gap::NoFormula, "the enclosing step has no token count"),
         (gdn, Gap::NoFormula, "the enclosing step has no token count"),

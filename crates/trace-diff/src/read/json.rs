@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Tables<'_, '_> {
                 Ok(table) => tables.extend(table),
                 Err(error) => {
                     *self.failure = Some(error);
-                    return Err(S::Error::custom("see the failure"));
+                    return Err(S::Error::custom("a table could not be read"));
                 }
             }
         }
@@ -196,7 +196,7 @@ impl<'de> Visitor<'de> for Rows<'_, '_> {
         while rows.next_element_seed(Row { columns: &mut *self.columns })?.is_some() {
             if let Err(failure) = self.reader.spend(self.columns.len()) {
                 *self.failure = Some(failure);
-                return Err(S::Error::custom("see the failure"));
+                return Err(S::Error::custom("a table could not be read"));
             }
         }
         Ok(())

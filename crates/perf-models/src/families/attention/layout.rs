@@ -225,8 +225,8 @@ pub(super) fn sage(call: &OpCall<'_>, scalars: usize) -> Read {
         ..Attention::default()
     };
     let (parameters, types) = (attention.shape_parameters(), attention.types_parameter());
-    let note = "the peak is for the queries' type, used for the scores; the product with the values uses \
-        another type";
+    let note = "the peak is that of the queries' type, which the scores use; the product with the values \
+                uses another type";
     Ok(recorded(attention, parameters, Some(types)).with_note(note.to_owned()))
 }
 

@@ -63,7 +63,8 @@ pub(super) fn gated_delta(call: &OpCall<'_>) -> Read {
     let queries_and_keys = row_length.checked_sub(value_heads.saturating_mul(value_head_dim));
     let head_dim = queries_and_keys.and_then(|both| (both / 2).checked_div(key_heads)).ok_or_else(|| {
         Undefined::arguments(format!(
-            "rows of {row_length} cannot hold {value_heads} value heads of {value_head_dim} and their keys"
+            "rows of {row_length} elements cannot hold {value_heads} value heads of size {value_head_dim} and their \
+             keys"
         ))
     })?;
     let step = step(call);

@@ -20,7 +20,7 @@ pub(super) fn step(call: &OpCall<'_>) -> Step {
         (_, Some(step)) => step
             .chunk_statistics()
             .ok_or_else(|| Undefined::arguments("the enclosing step's annotation has no context lengths")),
-        (Some(_), None) => Err(Undefined::arguments("the enclosing annotation is of an unknown engine")),
+        (Some(_), None) => Err(Undefined::arguments("the enclosing annotation comes from an unknown engine")),
         (None, None) => Err(Undefined::arguments("no step annotation encloses the call")),
     };
     Step { statistics, assumption: annotation.and_then(|step| step.assumption()).map(str::to_owned) }
@@ -107,7 +107,7 @@ impl KeyLengths {
         } else {
             (tokens, TokenStatistics::default())
         };
-        let mut notes = vec!["token counts from the call's lengths".to_owned()];
+        let mut notes = vec!["token counts taken from the sequence lengths of the call".to_owned()];
         if self.whole_cache {
             notes.push("assumed all contexts as long as the longest".to_owned());
         }
@@ -317,7 +317,7 @@ impl InferenceCall {
 
     fn assume_latent_value(&mut self) {
         self.attention.value_head_dim = LATENT_VALUE_DIM;
-        self.notes.push(format!("assumed values of {LATENT_VALUE_DIM} elements"));
+        self.notes.push(format!("assumed {LATENT_VALUE_DIM} elements per value"));
     }
 
     pub(super) fn recorded(self) -> Read {

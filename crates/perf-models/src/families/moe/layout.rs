@@ -170,7 +170,7 @@ pub(super) fn triton(call: &OpCall<'_>, stage: ExpertStage) -> Read {
     let input_type = type_of(call, 0);
     let input = activation(&input_type, 2.0);
     if weight_type.is_none() {
-        notes.push("assumed weights in the activations' type".to_owned());
+        notes.push("assumed weights of the same type as the activations".to_owned());
     }
     let layer = ExpertLayer {
         stage,

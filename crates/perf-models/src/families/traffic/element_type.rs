@@ -36,7 +36,7 @@ pub(super) fn assumed_list_element_type(call: &OpCall<'_>, assumptions: &mut Ass
             });
             name
         }
-        None => assumptions.recorded_or(None, "elements of lists", "float".to_owned()),
+        None => assumptions.recorded_or(None, "list element type", "float".to_owned()),
     }
 }
 
@@ -96,6 +96,6 @@ mod tests {
         }
         let mut assumptions = Assumptions::default();
         assert_eq!(assumed_list_element_type(&OpCall::default(), &mut assumptions), "float");
-        assert_eq!(assumptions.0, ["assumed elements of lists float"]);
+        assert_eq!(assumptions.0, ["assumed list element type float"]);
     }
 }

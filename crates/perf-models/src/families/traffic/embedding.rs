@@ -149,14 +149,14 @@ impl SplitTables {
 
 /// What the recording does not say of a lookup.
 fn lookups_alike() -> Assumptions {
-    Assumptions(vec!["assumed equal lookups of narrow and wide tables, and no cached rows".to_owned()])
+    Assumptions(vec!["assumed equally many lookups in narrow and wide tables, and no cached rows".to_owned()])
 }
 
 /// One addition for each element that is looked up; a row of all tables is written for each request.
 fn split_lookup(call: &OpCall<'_>) -> Read {
     let tables = SplitTables::read(call)?;
     let width = tables.total_width.ok_or_else(|| {
-        Undefined::arguments("Concrete Inputs[7], the width of all tables, was not recorded")
+        Undefined::arguments("Concrete Inputs[7], the total width of all tables, was not recorded")
     })?;
     let rows = tables.rows(width);
     let results = Tensor::new([(tables.batch() * width) as u64], "float");

@@ -135,7 +135,7 @@ pub(crate) fn by_kernel(call: &OpCall<'_>) -> Read {
     match call.kernels {
         [kernel] if pytorch_kernel(kernel) == Some(Category::Elementwise) => {
             let mut assumptions = Assumptions(vec![
-                "from its only kernel: each tensor is read once; shape and type of the result follow from the inputs"
+                "derived from the operator's only kernel: each tensor is read once; the shape and type of the result follow from the inputs"
                     .into(),
             ]);
             let traffic = traffic(call, call.input_count(), Promoted, 1.0, &mut assumptions);

@@ -73,7 +73,7 @@ fn sides(call: &OpCall<'_>, index: usize, spatial: usize, otherwise: &[u64]) -> 
         _ => call.concrete_integers(index)?,
     };
     let wrong =
-        || Undefined::arguments(format!("Concrete Inputs[{index}] {recorded:?} is not {spatial} sizes"));
+        || Undefined::arguments(format!("Concrete Inputs[{index}] {recorded:?} should have {spatial} sizes"));
     let sides: Vec<u64> =
         recorded.iter().map(|&side| u64::try_from(side).map_err(|_| wrong())).collect::<Result<_, _>>()?;
     match sides.as_slice() {
