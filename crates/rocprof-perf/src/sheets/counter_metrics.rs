@@ -70,7 +70,7 @@ impl Metric {
 
 static METRICS: [Metric; 31] = [
     metric(Number(Flops), "MFMA FLOPs", |figures| figures.matrix_flops(Figures::mean))
-        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of those of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4 that were collected.")
+        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of the collected counters among SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4.")
         .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| {
         figures.matrix_flops(Figures::rate).map(tera)
@@ -114,7 +114,7 @@ static METRICS: [Metric; 31] = [
     })
     .described("Memory bandwidth as a share of the GPU's peak."),
     metric(Number(FlopsPerByte), "Arithmetic Intensity (FLOP/byte)", |figures| figures.arithmetic_intensity())
-        .described("MFMA and VALU FLOPs (those collected) / bytes read and written."),
+        .described("MFMA and VALU FLOPs, as far as collected / bytes read and written."),
     metric(Number(Percent), "L2 Hit Rate (%)", |figures| {
         let hits = figures.mean("TCC_HIT")?;
         ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)
