@@ -329,7 +329,7 @@ mod tests {
             (MetalNotice::DeviceUnknown { rows: 1 }, "1 device operation does not name the device"),
             (
                 MetalNotice::ActiveExpertsUnknown { rows: 1 },
-                "1 sparse product does not record the number of active experts",
+                "1 sparse matmul does not record the number of active experts",
             ),
             (MetalNotice::InvalidDurations { rows: 1, id: 4 }, "1 row has an implausible duration"),
         ] {

@@ -99,7 +99,7 @@ fn a_rank_whose_recording_begins_later_is_not_late() {
     }
     place.run("ranks rank*_trace.json").exits_with(0).with_summary(&[
         "no rank delays the others",
-        "rank 3: its recording begins 5000 µs after the others, and so does its first collective",
+        "rank 3: its recording begins 5000 µs after the others, so its first collective appears late too",
     ]);
 }
 

@@ -817,10 +817,10 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
         )
         .with_role(Role::Name)
         .field(|sent: &R| sent.destination.into()),
-        Column::new("total_sent_MB", MIB, "Sum over the exchanges, in MiB.")
+        Column::new("total_sent_MB", MIB, "Data sent in all exchanges, in MiB.")
             .with_role(Role::Headline)
             .field(|sent: &R| mib(Some(sent.bytes)).into()),
-        Column::new("avg_sent_MB", MIB, "Mean over the exchanges, in MiB.")
+        Column::new("avg_sent_MB", MIB, "Mean data sent per exchange, in MiB.")
             .per("exchange")
             .field(|sent: &R| mib(Some(sent.bytes)).map(|size| size / sent.count as f64).into()),
         Column::count("count", "Number of exchanges.").field(|sent: &R| sent.count.into()),

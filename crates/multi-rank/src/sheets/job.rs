@@ -375,12 +375,12 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::new(
             "drift_ppm",
             ColumnKind::Number(Unit::One),
-            "Clock drift relative to the first host, in ppm, positive if faster; 0 if below 1.",
+            "Clock drift relative to the first host, in ppm; positive if the clock is faster, 0 if below 1.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| (job.clocks.corrections[clock].drift / 1e3).into()),
         Column::microseconds(
             "mad_us",
-            "Uncertainty of the offset: median deviation of the collectives from it, summed over intermediate hosts.",
+            "Uncertainty of the offset: median deviation of the collectives from the offset, summed over intermediate hosts.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].deviation).into()),
         Column::count("pairs", "Number of collectives used for the offset.")

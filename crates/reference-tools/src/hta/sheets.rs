@@ -192,7 +192,7 @@ fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_user_annotation_breakdown",
         "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; with \
-         --parity hta, for traces with any. annotations has the exact times.",
+         --parity hta, for traces with such annotations. annotations has the exact times.",
         times("annotation"),
         Hta::annotations,
     )
@@ -285,7 +285,8 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_memory_bw_time_series",
         "HTA's get_memory_bw_time_series: one row for each start and each end of a copy or fill; with \
-         --parity hta, for traces with any. copy_bandwidth_timeline has the rates as bytes / duration.",
+         --parity hta, for traces with copies or fills. copy_bandwidth_timeline has the rates as bytes / \
+         duration.",
         [
             TIME.with_role(Role::Name).field(|row: &BandwidthPoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &BandwidthPoint| {

@@ -182,7 +182,7 @@ fn rate_fields<'a, R>(
     [
         ALGORITHMIC.per(one).field(move |row| rate(row, |rates| rates.algorithmic)),
         Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithm bandwidth × correction factor for link traffic: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
-        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) / time of the fastest device × the correction factor of bus_bandwidth. Comparable with link speeds.").per(one).field(move |row| {
+        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) / time of the fastest device × the correction factor of the bus bandwidth. Comparable with link speeds.").per(one).field(move |row| {
             rate(row, |rates| rates.message_bus)
         }),
     ]

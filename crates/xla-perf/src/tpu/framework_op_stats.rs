@@ -211,7 +211,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Host/device", Text, "Host or device on which the operation ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
         Column::new("Operation Type", Text, "Type; Unknown for HLO operations without a known framework operation, IDLE for idle time.").field(|row: &Row<'_>| row.row.kind.into()),
         NAME.field(|row: &Row<'_>| row.row.name.into()),
-        Column::new("#Occurrences", Count, "Maximum number of executions of one HLO operation, or number of host calls.").field(|row: &Row<'_>| {
+        Column::new("#Occurrences", Count, "Largest number of executions of any one HLO operation, or number of host calls.").field(|row: &Row<'_>| {
             row.row.occurrences.into()
         }),
         Column::new("Total time (us)", Number(Microseconds), "Time by the device clock, or the host clock for host rows.").field(|row: &Row<'_>| row.row.work.time.to_microseconds().into()),

@@ -209,7 +209,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the compute peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
         Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Highest bandwidth utilization of any memory.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
-        Column::new("Include Infeed/Outfeed", Flag, "Whether operations feeding the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
+        Column::new("Include Infeed/Outfeed", Flag, "Whether infeed and outfeed operations are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
         Column::new("Program ID", Text, "Program number; 0 for the entire program.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()
         }),
