@@ -207,7 +207,7 @@ pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     let live = [
         Column::new("Peak Live Bytes", Whole(Bytes), "Peak bytes allocated and not yet freed on the agent, the same in all its rows; empty without allocation addresses, and for a window, because memory may have been allocated before it.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
-        Column::new("Live Bytes at End", Whole(Bytes), "Bytes allocated and never freed on the agent, the same in all its rows; empty if Peak Live Bytes is empty.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
+        Column::new("Live Bytes at End", Whole(Bytes), "Bytes allocated and never freed on the agent, the same in all its rows; empty if the peak is empty.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
     ];
     Sheet::with_context(
         "memory_allocations",
