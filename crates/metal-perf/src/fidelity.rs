@@ -99,7 +99,7 @@ impl FidelityHint {
 impl fmt::Display for FidelityHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            FidelityHint::Integers => "math fidelity does not matter to integer datatypes",
+            FidelityHint::Integers => "math fidelity does not matter for integer datatypes",
             FidelityHint::UnknownDatatype(name) => {
                 return write!(f, "cannot judge the math fidelity: datatype '{name}' is not known");
             }
@@ -108,11 +108,11 @@ impl fmt::Display for FidelityHint {
                  accuracy allows"
             }
             FidelityHint::Hifi4ForFullPrecision => {
-                "HiFi4 keeps every bit of the operands: use it for full accuracy where the arithmetic is not what \
-                 limits the operation"
+                "HiFi4 keeps every bit of the operands: use it for full accuracy if the operation is not \
+                 compute-bound"
             }
             FidelityHint::LofiIsTooCoarse => {
-                "LoFi drops bits that the operands and the output have: go to HiFi2 or HiFi4"
+                "LoFi drops bits that the operands and the output hold: use HiFi2 or HiFi4"
             }
             FidelityHint::Hifi2AlmostCertainlyEnoughForBfp4Output => {
                 "a BFP4 output very likely needs no more than HiFi2, at twice the peak"

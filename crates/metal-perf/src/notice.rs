@@ -60,7 +60,7 @@ pub enum MetalNotice {
         others: &'static str,
     },
     /// Rows have no time of the host: they are in the order of the file.
-    #[error("no column HOST START TS: rows are in file order, not by time")]
+    #[error("there is no column HOST START TS: rows are in file order, not in time order")]
     #[diagnostic(code("tenstorrent/not-sorted"), severity(Warning))]
     NotSorted,
     /// What is reported, of what the files hold.
@@ -133,7 +133,7 @@ pub enum MetalNotice {
     #[diagnostic(code("tenstorrent/no-devices"), severity(Warning))]
     NoDevices,
     /// Operations of several devices are shown one by one.
-    #[error("operations of {devices} devices, not merged")]
+    #[error("operations of {devices} devices are not merged")]
     #[diagnostic(code("tenstorrent/devices-kept-apart"), severity(Warning))]
     DevicesKeptApart {
         /// How many devices.
@@ -171,7 +171,7 @@ pub enum MetalNotice {
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
-    #[error("devices were skipped {} (first at {first}) because their operation is missing or differs from that of the lowest-numbered device: rows may be unmerged", counted(*.times, "time", "times"))]
+    #[error("devices were left out of a merged row {} (first at {first}) because their operation is missing or differs from that of the lowest-numbered device: some rows may remain per device", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.
@@ -194,7 +194,7 @@ pub enum MetalNotice {
         names: Vec<(String, usize)>,
     },
     /// Sparse products that do not say how many experts they compute.
-    #[error("{} not record the number of active experts: no figures", counted(*.rows, "sparse product does", "sparse products do"))]
+    #[error("{} not record the number of active experts: no figures", counted(*.rows, "sparse matmul does", "sparse matmuls do"))]
     #[diagnostic(code("tenstorrent/active-experts-unknown"), severity(Warning))]
     ActiveExpertsUnknown {
         /// How many.
@@ -210,7 +210,7 @@ pub enum MetalNotice {
         id: u32,
     },
     /// Operations may run beside each other, on parts of a device: sums count their times one after the other.
-    #[error("{} (available cores: {}): totals add times as if operations ran sequentially", if *.named { "rows name sub-devices" } else { "operations differ in core budget" }, numbers(.budgets))]
+    #[error("{} (available cores: {}): totals add times as if operations ran sequentially", if *.named { "rows name sub-devices" } else { "operations may use different numbers of cores" }, numbers(.budgets))]
     #[diagnostic(code("tenstorrent/sub-devices"), severity(Warning))]
     SubDevices {
         /// Whether rows name sub-devices; else their numbers of cores to run on differ.
@@ -219,7 +219,7 @@ pub enum MetalNotice {
         budgets: Vec<u32>,
     },
     /// Percentages above 100: the operation does less than its model says, or the chip does more.
-    #[error("{} more than 100% of the chip ({percent:.1}% at ID {id}): the performance model or the chip is wrong", counted(*.rows, "row reaches", "rows reach"))]
+    #[error("{} more than 100% of the chip ({percent:.1}% at ID {id}): the performance model or the assumed chip is wrong", counted(*.rows, "row reaches", "rows reach"))]
     #[diagnostic(code("tenstorrent/above-hundred"), severity(Warning))]
     AboveHundred {
         /// How many rows.
@@ -275,7 +275,7 @@ fn not_found(name: &str, is_end: bool, occurrences: usize) -> String {
 
 fn taken_instead(taken: Option<&SignpostMark>) -> String {
     match taken {
-        Some(taken) => format!(": what follows {taken} is reported"),
+        Some(taken) => format!(": the rows after {taken} are reported"),
         None => " or any earlier one: the whole file is reported".to_owned(),
     }
 }
@@ -329,7 +329,7 @@ mod tests {
             (MetalNotice::DeviceUnknown { rows: 1 }, "1 device operation does not name the device"),
             (
                 MetalNotice::ActiveExpertsUnknown { rows: 1 },
-                "1 sparse product does not record the number of active experts",
+                "1 sparse matmul does not record the number of active experts",
             ),
             (MetalNotice::InvalidDurations { rows: 1, id: 4 }, "1 row has an implausible duration"),
         ] {

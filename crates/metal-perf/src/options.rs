@@ -20,7 +20,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Rows"))]
     pub end_signpost: Option<String>,
 
-    /// Start at the Nth signpost with that name, counted from 1 [default: the first]
+    /// Start at the Nth occurrence of the start signpost, counted from 1 [default: the first]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "start_signpost", value_parser = counted_from_one, help_heading = "Rows"))]
     pub occurrence: Option<usize>,
 
@@ -43,7 +43,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub no_host_ops: bool,
 
-    /// Keep the file's order; for replayed traces, whose host times are from capture
+    /// Keep rows in file order; for replayed traces, whose host times are those of the capture
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Rows"))]
     pub tracing_mode: bool,
 
@@ -51,7 +51,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(id = "no_merge_devices", long = "no-merge-devices", action = clap::ArgAction::SetFalse, help_heading = "Rows"))]
     pub merge_devices: bool,
 
-    /// Chip the operations ran on, such as wormhole, blackhole, p100 [default: as recorded, else wormhole]
+    /// Chip the operations ran on, such as wormhole, blackhole or p100 [default: as recorded, else wormhole]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", help_heading = "Figures"))]
     pub arch: Option<String>,
 
@@ -59,11 +59,11 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Figures"))]
     pub active_experts: Option<NonZeroU64>,
 
-    /// Duration to use: of the kernel alone, or including firmware (fw)
+    /// Duration to use: that of the kernel alone (kernel), or including firmware (fw)
     #[cfg_attr(feature = "clap", arg(long, default_value = "kernel", value_parser = flags::one_of(DURATIONS), value_name = "WHICH", help_heading = "Figures"))]
     pub duration: DurationSource,
 
-    /// Time of a collective on several devices: their mean, minimum (the last device, which did not wait) or maximum
+    /// Time of a collective: mean, min or max over its devices (min: that of the last to enter, which did not wait)
     #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
     pub collective_time: CollectiveTime,
 

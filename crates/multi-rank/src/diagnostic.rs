@@ -15,7 +15,7 @@ pub enum Diagnostic {
         of: usize,
     },
     /// A recording that says another number of ranks than most; it is left out.
-    #[error("{path}: omitted: its job has {world_size} ranks, the others' {usual}")]
+    #[error("{path}: omitted: its job has {world_size} ranks, but the job of most recordings has {usual}")]
     #[diagnostic(code("job/other-job"), severity(Warning))]
     OtherJob {
         /// Its path.
@@ -26,7 +26,7 @@ pub enum Diagnostic {
         usual: i64,
     },
     /// Nothing tells the rank of a recording.
-    #[error("{path}: neither the recording nor its path has a rank: assumed rank {rank}")]
+    #[error("{path}: neither the recording nor its path states a rank: rank {rank} is assumed")]
     #[diagnostic(code("job/rank-by-order"), severity(Warning))]
     RankByOrder {
         /// Its path.
@@ -73,7 +73,7 @@ pub enum Diagnostic {
         rank: u32,
     },
     /// Another number of steps than most ranks.
-    #[error("rank {rank}: its recording has {steps} steps, most have {usual}")]
+    #[error("rank {rank}: its recording has {steps} steps, most recordings have {usual}")]
     #[diagnostic(code("job/other-steps"), severity(Warning))]
     OtherSteps {
         /// Rank.
@@ -85,7 +85,7 @@ pub enum Diagnostic {
     },
     /// The profile of a host that begins at another step than that of another host.
     #[error(
-        "{host}: its profile begins at a different step than {against}'s: collectives are matched by end time"
+        "{host}: its profile begins at a different step than that of {against}: collectives are matched by end time"
     )]
     #[diagnostic(code("job/other-first-step"), severity(Warning))]
     OtherFirstStep {
@@ -95,7 +95,7 @@ pub enum Diagnostic {
         against: String,
     },
     /// Kernels of collectives that say neither group nor size.
-    #[error("{kernels} collective kernels record neither group nor size: they are matched by time only and have no bandwidth (rank{} {ranks})", plural(.ranks.len() as u64))]
+    #[error("{kernels} collective kernels record neither group nor size: they are matched by time only and their bandwidth is unknown (rank{} {ranks})", plural(.ranks.len() as u64))]
     #[diagnostic(code("job/no-metadata"), severity(Warning))]
     NoMetadata {
         /// Ranks that have such.
@@ -111,7 +111,7 @@ pub enum Diagnostic {
         group: String,
     },
     /// The pairs of a rank's collectives are a guess.
-    #[error("group {group}, rank {rank}: collective matching is a guess: {why}")]
+    #[error("group {group}, rank {rank}: the matching of its collectives is a guess: {why}")]
     #[diagnostic(code("job/ambiguous"), severity(Warning))]
     Ambiguous {
         /// The group.
@@ -143,7 +143,7 @@ pub enum Diagnostic {
     },
     /// The recording of a rank begins later than the others, and its first collective waits for that.
     #[error(
-        "rank {rank}: its recording begins {microseconds} µs after the others, and so does its first collective: not counted as lateness"
+        "rank {rank}: its recording begins {microseconds} µs after the others, so its first collective appears late too; that delay is not counted as lateness"
     )]
     #[diagnostic(code("job/start-skew"), severity(Warning))]
     StartSkew {
@@ -173,7 +173,7 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// Collectives whose ends are further apart than the clocks are uncertain, though their members leave together.
-    #[error("group {group}: {collectives} collective{} whose ranks end further apart than clock error explains", plural(*.collectives))]
+    #[error("group {group}: {collectives} collective{} whose ranks end farther apart than clock errors explain", plural(*.collectives))]
     #[diagnostic(code("job/ends-apart"), severity(Warning))]
     EndsApart {
         /// The group.
@@ -182,7 +182,7 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// A clock that was set while it was recorded.
-    #[error("{host}: its clock jumped by {:.0} µs against {against}'s: later times are corrected", *.by as f64 / 1e3)]
+    #[error("{host}: its clock jumped by {:.0} µs against that of {against}: later times are corrected", *.by as f64 / 1e3)]
     #[diagnostic(code("job/clock-jump"), severity(Warning))]
     ClockJump {
         /// Its host.
@@ -193,7 +193,7 @@ pub enum Diagnostic {
         by: i64,
     },
     /// A clock that nothing ties to the others.
-    #[error("{host}: no collective aligns its clock with the others: its times are uncorrected")]
+    #[error("{host}: no collective aligns its clock with the other clocks: its times are uncorrected")]
     #[diagnostic(code("job/clock-alone"), severity(Warning))]
     ClockAlone {
         /// The host.

@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// A table is damaged, or cannot be written.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("table"), help("delete its folder and reduce the recording again"))]
+    #[diagnostic(code("table"), help("delete the folder of the tables and reduce the recording again"))]
     Table {
         /// Its file.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// The manifest of a rank's folder cannot be read.
     #[error("{path}: {source}", path = .path.display())]
-    #[diagnostic(code("manifest"), help("delete its folder and reduce the recording again"))]
+    #[diagnostic(code("manifest"), help("delete the folder of the tables and reduce the recording again"))]
     Manifest {
         /// Its file.
         path: PathBuf,
@@ -100,7 +100,7 @@ pub enum Error {
     #[error("no recording has steps {first} to {last}", first = .wanted.start, last = .wanted.end.saturating_sub(1))]
     #[diagnostic(code("no-such-step"), help("{found}", found = .there.map_or_else(
             || "no steps were found: omit the step selection".to_owned(),
-            |(first, last)| format!("their steps are {first} to {last}"),
+            |(first, last)| format!("the recordings have steps {first} to {last}"),
         )))]
     NoSuchStep {
         /// The steps, without the end.

@@ -636,8 +636,8 @@ fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
             "they run on several streams, so they belong to several groups that the recording does not name; they are \
              not matched"
         }
-        (Doubt::FewPairs, Tier::Ordinal) => "too few end together; they are matched by order",
-        (Doubt::FewPairs, _) => "too few end together; they are not matched",
+        (Doubt::FewPairs, Tier::Ordinal) => "too few of them end together; they are matched by order",
+        (Doubt::FewPairs, _) => "too few of them end together; they are not matched",
         (Doubt::TwoOffsets, Tier::Ordinal) => {
             "they are evenly spaced, which fits several clock offsets; they are matched by order"
         }

@@ -27,7 +27,7 @@ pub struct RocprofOptions {
     pub kernels: KernelOptions,
 
     /// Kernel names: without namespace, template arguments and parameters (truncated), with them (formatted), plus the
-    /// code object's suffix (demangled), or the symbol (mangled). Kernels of one name are one row [default: truncated;
+    /// code object's suffix (demangled), or the symbol (mangled). Kernels of one name share a row [default: truncated;
     /// formatted in the tables of Perfetto traces]
     #[cfg_attr(feature = "clap", arg(long, value_parser = flags::one_of(KERNEL_NAMES), value_name = "NAMES"))]
     pub kernel_names: Option<KernelNames>,

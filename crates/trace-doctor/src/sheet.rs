@@ -10,7 +10,7 @@ use crate::finding::Finding;
 #[must_use]
 pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
     let fields = [
-        Column::text("rule", "Code of the rule: F file, R recorded content, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
+        Column::text("rule", "Code of the rule; its letter names the area: F file, R recorded content, W window, L loss, C clocks, S streams, I ids, O overhead, N names, P .pftrace.")
             .field_in(|_: &TimeUnit, finding: &&Finding| finding.rule.id.into()),
         Column::text(
             "severity",
@@ -20,7 +20,7 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
         Column::text("finding", "Problem with the recording.")
             .field_in(|_, finding: &&Finding| finding.text.as_str().into()),
         Column::text("remedy", "Remedy.").field_in(|_, finding: &&Finding| finding.remedy.into()),
-        Column::names("spoils", "Affected sheets and figures, unreliable or missing.").field_in(
+        Column::names("spoils", "Sheets and figures that are unreliable or missing as a result.").field_in(
             |_, finding: &&Finding| {
                 let names = finding.rule.spoils().map(|name| sheets::Nested::Text(name.to_owned()));
                 sheets::Nested::List(names.collect()).into()
@@ -28,10 +28,10 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
         ),
         Column::count("count", "Number of affected events, ids or calls.")
             .field_in(|_, finding: &&Finding| finding.count.into()),
-        Column::count("of", "Total number of such events, ids or calls.")
+        Column::count("of", "Total number of events, ids or calls of this kind, affected or not.")
             .with_role(Role::Detail)
             .field_in(|_, finding: &&Finding| finding.of.into()),
-        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Affected time, if measured by the rule.")
+        Column::new("time_ms", ColumnKind::Number(Unit::Milliseconds), "Affected time, if the rule measures it.")
             .with_role(Role::Detail)
             .field_in(|unit: &TimeUnit, finding: &&Finding| {
                 finding.time.map(|time| unit.to_milliseconds(time)).into()

@@ -99,7 +99,7 @@ fn a_rank_whose_recording_begins_later_is_not_late() {
     }
     place.run("ranks rank*_trace.json").exits_with(0).with_summary(&[
         "no rank delays the others",
-        "rank 3: its recording begins 5000 µs after the others, and so does its first collective",
+        "rank 3: its recording begins 5000 µs after the others, so its first collective appears late too",
     ]);
 }
 
@@ -298,7 +298,7 @@ fn what_is_odd_is_said_and_ends_no_run() {
         "3 of 4 ranks",
         "1 of 4 ranks have no recording (3)",
         "rank 1: its recording is truncated or damaged",
-        "rank7_trace.json: omitted: its job has 128 ranks, the others' 4",
+        "rank7_trace.json: omitted: its job has 128 ranks, but the job of most recordings has 4",
         "rank8_trace.json: not recognized",
         "a recording of the job is omitted: ",
     ]);
@@ -354,7 +354,8 @@ fn a_recording_that_is_named_twice_is_no_second_rank() {
 fn the_same_rank_of_another_job_is_left_out() {
     let place = job();
     place.put("job/other.json", rank(1, 128));
-    let expected = ["4 of 4 ranks", "other.json: omitted: its job has 128 ranks, the others' 4"];
+    let expected =
+        ["4 of 4 ranks", "other.json: omitted: its job has 128 ranks, but the job of most recordings has 4"];
     place.run("ranks --trace_dir job").exits_with(0).with_summary(&expected);
     // The second one of a rank names its job, whichever is read first.
     let (other, own) = ("job/other.json", "job/rank*_trace.json");
@@ -410,7 +411,7 @@ fn steps_are_fused_by_their_numbers() {
     assert!(text.contains("ProfilerStep#2") && text.contains("ProfilerStep#3"));
     assert!(!text.contains("ProfilerStep#1") && !text.contains("ProfilerStep#4"));
     assert_eq!(text.matches("gemm_bf16").count(), 8);
-    fuse("7").exits_with(2).with_error(&["no recording has steps 7 to 7; their steps are 0 to 5"]);
+    fuse("7").exits_with(2).with_error(&["no recording has steps 7 to 7; the recordings have steps 0 to 5"]);
     assert!(fuse("5..3").exits_with(2).err.contains("it contains no iteration"));
 }
 

@@ -277,23 +277,24 @@ impl fmt::Display for Finding {
             Finding::HostFallback { ops, host_time_us } => {
                 write!(f, "{} ran on the host", counted(ops.len(), "operation", "operations"))?;
                 if let Some(time) = host_time_us {
-                    write!(f, ", {time:.0} μs of its time")?;
+                    write!(f, " and took {time:.0} μs of host time")?;
                 }
                 write!(f, ": move {} to the device.", if ops.len() == 1 { "it" } else { "them" })
             }
             Finding::HighGaps { ops, saving_us, saving_percent, .. } => {
                 write!(
                     f,
-                    "The device waited before {}. {} of {USUAL_GAP_US} μs would save {saving_us:.0} μs",
+                    "The device waited before {}. Shortening {} to {USUAL_GAP_US} μs would save \
+                     {saving_us:.0} μs",
                     counted(ops.len(), "operation", "operations"),
-                    if ops.len() == 1 { "A gap" } else { "Gaps" },
+                    if ops.len() == 1 { "the gap" } else { "each gap" },
                 )?;
                 if let Some(percent) = saving_percent {
                     write!(f, " ({percent:.1}% of all time)")?;
                 }
                 f.write_str(
-                    ": capture the operations as a trace and replay it, leave out waits for the device and reads from \
-                     it, and turn runtime arguments that never change into compile-time arguments.",
+                    ": capture the operations as a trace and replay it, avoid waiting for the device and reading \
+                     from it, and turn runtime arguments that never change into compile-time arguments.",
                 )
             }
             Finding::MatrixProduct { bound: None, advice, .. } if advice.is_empty() => {
@@ -314,7 +315,7 @@ impl fmt::Display for Finding {
                 for (number, (percent, of)) in figures.filter(|(percent, _)| **percent > 100.0).enumerate() {
                     write!(f, "{}{percent:.1}% of the {of}", if number == 0 { "" } else { " and " })?;
                 }
-                f.write_str(" is more than the chip can do: check that the chip is the right one.")
+                f.write_str(" is more than the chip can do: check that the right chip is assumed.")
             }
         }
     }
@@ -380,7 +381,7 @@ impl Advice {
             }
             Advice::Fidelity(hint) => hint.faster()?.to_owned(),
             Advice::InputOutsideL1 { .. } => "keep input 0 in L1 where it fits".to_owned(),
-            Advice::NoProgramConfig => "give it a program config".to_owned(),
+            Advice::NoProgramConfig => "add a program config".to_owned(),
             Advice::NoInnerBlock => "set in0_block_w in the program config".to_owned(),
             Advice::SmallInnerBlock { width } => format!("raise in0_block_w from {width} to 2 or more"),
             Advice::NoOutSubblock => "set an output subblock in the program config".to_owned(),
@@ -395,10 +396,10 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Advice::ActiveExpertsUnknown => {
-                f.write_str("No figures, since the number of active experts is not recorded: specify it")
+                f.write_str("No figures: the number of active experts is not recorded; specify it")
             }
             Advice::DramShardedProgramConfig => f.write_str(
-                "Bound by DRAM: a DRAM-sharded program config reads the weights from all banks at once",
+                "DRAM-bound: a DRAM-sharded program config reads the weights from all banks at once",
             ),
             Advice::LargerGrid { cores, available } => {
                 write!(f, "Runs on {cores} of {available} cores: spread it over a larger grid")
@@ -408,7 +409,7 @@ impl fmt::Display for Advice {
                 write!(f, "Input 0 is read from {memory}: keep it in L1 where it fits")
             }
             Advice::NoProgramConfig => f.write_str(
-                "Has no program config: give one to choose in0_block_w, out_subblock_h and out_subblock_w",
+                "Has no program config: add one to set in0_block_w, out_subblock_h and out_subblock_w",
             ),
             Advice::NoInnerBlock => f.write_str("The program config does not set in0_block_w"),
             Advice::SmallInnerBlock { width } => {

@@ -188,8 +188,8 @@ fn one_operation_is_not_several() {
     let gaps =
         |ops| Finding::HighGaps { ops, gap_us: 90.0, saving_us: 70.0, saving_percent: None }.to_string();
     for (ops, start) in [
-        (vec![4], "The device waited before 1 operation. A gap of 6 μs would save 70 μs: "),
-        (vec![4, 5], "The device waited before 2 operations. Gaps of 6 μs would save 70 μs: "),
+        (vec![4], "The device waited before 1 operation. Shortening the gap to 6 μs would save 70 μs: "),
+        (vec![4, 5], "The device waited before 2 operations. Shortening each gap to 6 μs would save 70 μs: "),
     ] {
         assert!(gaps(ops.clone()).starts_with(start), "{}", gaps(ops));
     }

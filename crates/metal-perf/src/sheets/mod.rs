@@ -36,7 +36,7 @@ fn categories<'a>() -> Sheet<'a, MetalReport> {
             .with_role(Role::Headline);
     Sheet::with_context(
         "categories",
-        "Device time by category of operation, most time first; of several devices together.",
+        "Device time by category of operation, all devices combined, most time first.",
         [
             CATEGORY.field(|(category, ..): &Row| category.in_words().into()),
             COUNT.field(|&(_, count, ..): &Row| count.into()),
@@ -78,7 +78,7 @@ pub(crate) fn summary<'a>() -> Sheet<'a, MetalReport> {
     )
     .with_role(Role::Headline);
     const DEVICE: Column =
-        Column::identifier("Device", "Device, unless devices are merged.").with_role(Role::Name);
+        Column::identifier("Device", "Device number; empty if devices are merged.").with_role(Role::Name);
     const WEIGHTED: Column = Column::percent(
         "Weighted Mean FLOPs",
         "Mean of FLOPs % weighted by device time: Σ(FLOPs % × time) / Σ time.",
@@ -153,13 +153,13 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
     let fields = [
         Column::text("finding", "Kind of problem.")
             .field(|(finding, ..): &Row<'_>| finding.title().into()),
-        Column::identifier("ID", "Operation; the first if several.").with_role(Role::Name)
+        Column::identifier("ID", "ID of the operation, or of the first if there are several.").with_role(Role::Name)
             .field(|(.., op): &Row<'_>| op.as_ref().map(|&(id, _)| id).into()),
         Column::text("OP Code", "Operation name.")
             .field(|(.., op): &Row<'_>| op.as_ref().map(|(_, name)| name.as_ref()).into()),
         Column::count("operations", "Number of affected operations.")
             .field(|(finding, ..): &Row<'_>| finding.ops().len().into()),
-        Column::text("Bound", "Bound of the operation; matmuls only.").with_role(Role::Detail).field(
+        Column::text("Bound", "What bounds the operation; given for matmuls only.").with_role(Role::Detail).field(
             |(finding, ..): &Row<'_>| match finding {
                 Finding::MatrixProduct { bound, .. } => bound.map(Bound::as_str).into(),
                 _ => None::<&str>.into(),
@@ -169,13 +169,13 @@ fn advice<'a>() -> Sheet<'a, MetalReport> {
             .field(|(_, advice, _): &Row<'_>| advice.into()),
         Column::microseconds(
             "saving at most (µs)",
-            "Upper bound. Host operations: their host time. Gaps: the gap minus 6 µs each. Matmuls: time × (1 − max(DRAM %, FLOPs %) / 100); items for the same matmul repeat it and can save it only once.",
+            "Upper bound of the saving. Host operations: their host time. Gaps: the sum of (gap − 6 µs). Matmuls: time × (1 − max(DRAM %, FLOPs %) / 100); several items for one matmul repeat the same saving, which counts only once.",
         ).with_role(Role::Headline)
         .field(|(finding, ..): &Row<'_>| finding.at_most_us().into()),
     ];
     Sheet::new(
         "advice",
-        "Suggested changes, one row per item; an item for several operations shows the first.",
+        "Suggested changes, one row per item; if an item concerns several operations, the row shows the first.",
         fields,
         |report: &'a MetalReport| {
             let rows = |finding: Finding| {
@@ -199,18 +199,18 @@ fn devices<'a>() -> Sheet<'a, MetalReport> {
             .field(|load: &DeviceLoad| load.device.into()),
         Column::count("Op Count", "Number of operations on the device.")
             .field(|load: &DeviceLoad| load.count.into()),
-        Column::microseconds("Device Time Sum", "Sum of operation times in µs, overlaps counted twice.")
+        Column::microseconds("Device Time Sum", "Sum of operation times in µs; overlapping operations each count.")
             .field(|load: &DeviceLoad| load.time_us.into()),
-        Column::microseconds("Gap Sum", "Sum of the gaps before operations in µs, excluding the first gap.")
+        Column::microseconds("Gap Sum", "Sum of the gaps before operations in µs, excluding the gap before the first operation.")
             .field(|load: &DeviceLoad| load.gap_us.into()),
         Column::microseconds(
             "Busy Time",
-            "Time in µs with at least one operation running: union of firmware cycles divided by the clock; empty without cycles.",
+            "Time in µs with at least one operation running: union of firmware cycles divided by the clock; empty if cycles were not recorded.",
         )
         .field(|load: &DeviceLoad| load.busy_us.into()),
         Column::microseconds(
             "Idle Time",
-            "Idle time in µs between the first and the last operation; empty without cycles.",
+            "Idle time in µs between the first and the last operation; empty if cycles were not recorded.",
         )
         .field(|load: &DeviceLoad| load.idle_us.into()),
         Column::new(
@@ -239,7 +239,7 @@ fn imbalance<'a>() -> Sheet<'a, MetalReport> {
         Column::text("OP Code", "Operation.").field_in(|report: &&MetalReport, one: &OpImbalance| {
             report.ops.get(one.op).map(|op| op.label.as_str()).into()
         }),
-        Column::count("Devices", "Number of devices with a time.")
+        Column::count("Devices", "Number of devices with a recorded time for the operation.")
             .field(|one: &OpImbalance| one.devices.into()),
         Column::microseconds("Min Time", "Shortest time in µs.")
             .spread_of(MEAN_TIME.name)

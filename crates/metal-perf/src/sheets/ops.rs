@@ -55,7 +55,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         OP.field(|(op, _): &Row<'_>| op_code(op).into()),
         Column::identifier(
         "Device",
-        "Device; for merged devices, the one whose figures are shown.",
+        "Number of the device; in a merged row, of the device whose figures are shown.",
     ).with_role(Role::Name).field(|(op, _): &Row<'_>| op.device.into()),
         TIME.field(|(op, _): &Row<'_>| op.device_time_us.into()),
         Column::microseconds(
@@ -73,7 +73,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).field(|(op, _): &Row<'_>| op.dram_gb_per_s.into()),
         Column::percent(
         "DRAM %",
-        "DRAM as a share of the chip's peak bandwidth.",
+        "DRAM rate as a share of the chip's peak bandwidth.",
     ).field(|(op, _): &Row<'_>| op.dram_percent.into()),
         Column::new(
         "FLOPs",
@@ -82,7 +82,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).field(|(op, _): &Row<'_>| op.tflop_per_s.into()),
         Column::percent(
         "FLOPs %",
-        "FLOPs as a share of the cores' peak at the operation's math fidelity.",
+        "FLOP rate as a share of the cores' peak at the operation's math fidelity.",
     ).field(|(op, _): &Row<'_>| op.flops_percent.into()),
         Column::text("Math Fidelity", "Math fidelity and datatypes: inputs => output.").with_role(Role::Detail).field(|(op, _): &Row<'_>| known(&op.math_fidelity).into()),
         OUTPUT_DATATYPE.field_in(|report: &&MetalReport, (_, row): &Row<'_>| datatype(report, report.table.outputs(row).first())),
@@ -104,11 +104,11 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
         Column::count("Available Cores", "Number of cores available to the operation.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.available_cores.into()),
         Column::text(
         "Op Category",
-        "Compute, CCL (inter-device communication), TM (tensor manipulation), DM (data movement), Host or Other; signposts have none.",
+        "Compute, CCL (inter-device communication), TM (tensor manipulation), DM (data movement), Host or Other; empty for signposts.",
     ).with_role(Role::Detail).field(|(op, _): &Row<'_>| op.category.map(OpCategory::as_str).into()),
         Column::text(
         "Bound Analysis",
-        "Figures in the operation's model: full (DRAM and FLOPs), flops_only, dram_only or none.",
+        "Figures that the operation's model provides: full (DRAM and FLOPs), flops_only, dram_only or none.",
     ).with_role(Role::Provenance).field(|(op, _): &Row<'_>| op.analysed.as_str().into()),
         ADVICE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| Some(advice_cell(report, op)).filter(|advice| !advice.is_empty()).into()),
         RAW_OP_CODE.field_in(|report: &&MetalReport, (op, _): &Row<'_>| report.table.text(op.raw_op_code).into()),
@@ -120,7 +120,7 @@ fn own_columns<'a>() -> [Field<&'a MetalReport, Row<'a>>; OWN_COLUMNS] {
     [
         Column::percent(
         "Device %",
-        "Device time as a share of all rows, excluding gaps.",
+        "Device time as a share of the device time of all rows, excluding gaps.",
     ).field(|(op, _): &Row<'_>| op.device_percent.into()),
         Column::count("Merged Rows", "Number of other devices' rows merged into this one.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.merged_rows.len().into()),
         Column::microseconds(

@@ -227,7 +227,7 @@ fn kernels<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_long",
-        "Collective kernels by rank, in recorded order; omitted if too many for a sheet.",
+        "Collective kernels by rank, in recorded order; omitted if there are too many for a sheet.",
         fields,
         |job| job.collectives.kernels.iter().collect(),
     )
@@ -338,7 +338,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
         )
         .with_role(Role::Detail)
         .field(|row: &R<'_>| row.earliest.into()),
-        Column::microseconds("avg_wait_time", "Mean time in µs that ranks waited for the last one to enter.")
+        Column::microseconds("avg_wait_time", "Mean time in µs that ranks waited for the last rank to enter.")
             .per("rank")
             .field(|row: &R<'_>| (row.mean_wait() / 1e3).into()),
         END_SKEW.field(|row: &R<'_>| us(row.end_skew).into()),
@@ -348,7 +348,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…",
                 ColumnKind::Number(Unit::Microseconds),
-                "Start on the common clock, duration, and wait for the last rank to enter, in µs, per participating rank.",
+                "For each participating rank: start on the common clock, duration, and wait for the last rank to enter, in µs.",
             ).with_role(Role::Provenance)
             .per("rank"),
             |job: &Job<'a>| {
@@ -374,7 +374,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_implicit_sync",
-        "Collectives whose members leave together, one by one; omitted if too many for a sheet.",
+        "Individual collectives whose members leave together; omitted if there are too many for a sheet.",
         fields,
         |job| job.collectives.synchronising.iter().collect(),
     )
@@ -394,12 +394,12 @@ const END_SKEW: Column =
 const ALGORITHM_BANDWIDTH: Column = Column::new(
     "algo bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "Full msg size / comm_latency in GiB/s (2³⁰ bytes). Empty if a rank's kernel is missing, as its duration may be the shortest.",
+    "Full msg size / comm_latency in GiB/s (2³⁰ bytes). Empty if a rank's kernel is missing, because that kernel may be the shortest.",
 );
 const BUS_BANDWIDTH: Column = Column::new(
     "bus bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "algo bw × share that crosses a link, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
+    "algo bw × correction factor for link traffic, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
 );
 
 // nccl_summary_implicit_sync
@@ -617,19 +617,19 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
         THROUGHPUT.field(|row: &R<'_>| row.throughput().into()),
         THROUGHPUT
             .named("max_rank_throughput (GB/s)")
-            .described("Largest input of a rank / its duration, in GiB/s (2³⁰ bytes).")
+            .described("Highest rate of any rank: its input / its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
             .field(|row: &R<'_>| row.rank_throughputs().reduce(f64::max).into()),
         THROUGHPUT
             .named("min_rank_throughput (GB/s)")
-            .described("Smallest input of a rank / its duration, in GiB/s, of ranks with any input.")
+            .described("Lowest rate of any rank with input: its input / its duration, in GiB/s (2³⁰ bytes).")
             .per("rank")
             .field(|row: &R<'_>| row.rank_throughputs().reduce(f64::min).into()),
         IMBALANCE.field(|row: &R<'_>| row.imbalance().into()),
         START_SKEW.field(|row: &R<'_>| us(row.uneven.start_skew).into()),
         END_SKEW.field(|row: &R<'_>| us(row.uneven.end_skew).into()),
         Field::each(
-            Column::nested("rank_…", "Start, duration, sizes and splits per participating rank.")
+            Column::nested("rank_…", "Start, duration, sizes and splits of each participating rank.")
                 .with_role(Role::Provenance),
             |job: &Job<'a>| {
                 let rank_names = |rank: u32| {
@@ -655,7 +655,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             Column::new(
                 "rank_…_skew",
                 ColumnKind::Number(Unit::Microseconds),
-                "Per rank, how long after the earliest rank it started and how long before the latest it ended, in µs.",
+                "For each rank, how long after the earliest rank it started and how long before the latest rank it ended, in µs.",
             )
             .with_role(Role::Provenance)
             .per("rank"),
@@ -678,7 +678,7 @@ fn uneven<'a>() -> Sheet<'a, JobAnalysis> {
             first_kernel(job, &row.uneven.members).map(|kernel| group_of(job, kernel))
         }),
     ]);
-    sheet("nccl_all2allv", "Uneven exchanges (all_to_allv), one by one, most data first.", fields, exchanged)
+    sheet("nccl_all2allv", "Individual uneven exchanges (all_to_allv), most data first.", fields, exchanged)
 }
 
 const TOTAL_DATA: Column = Column::new(
@@ -817,17 +817,17 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
         )
         .with_role(Role::Name)
         .field(|sent: &R| sent.destination.into()),
-        Column::new("total_sent_MB", MIB, "Sum over the exchanges, in MiB.")
+        Column::new("total_sent_MB", MIB, "Data sent in all exchanges, in MiB.")
             .with_role(Role::Headline)
             .field(|sent: &R| mib(Some(sent.bytes)).into()),
-        Column::new("avg_sent_MB", MIB, "Mean over the exchanges, in MiB.")
+        Column::new("avg_sent_MB", MIB, "Mean data sent per exchange, in MiB.")
             .per("exchange")
             .field(|sent: &R| mib(Some(sent.bytes)).map(|size| size / sent.count as f64).into()),
         Column::count("count", "Number of exchanges.").field(|sent: &R| sent.count.into()),
     ];
     sheet(
         "nccl_all2allv_heatmap",
-        "Data that each rank sent to every other in uneven exchanges; with --all2allv_heatmap.",
+        "Data that each rank sent to every other rank in uneven exchanges; with --all2allv_heatmap.",
         fields,
         |job| job.collectives.sent.clone(),
     )
@@ -838,11 +838,11 @@ fn sent<'a>() -> Sheet<'a, JobAnalysis> {
 const RANK: Column = Column::identifier("rank", "Rank.").with_role(Role::Name);
 const WAITED: Column = Column::microseconds(
     "total_wait_time_us",
-    "Time the rank waited in collectives for the last one to enter. The straggler waits least.",
+    "Time the rank waited in collectives for the last rank to enter. The straggler waits least.",
 )
 .with_role(Role::Headline);
 const LAST: Column =
-    Column::count("times_arrived_last", "Number of collectives it entered last, making all others wait.");
+    Column::count("times_arrived_last", "Number of collectives the rank entered last, delaying all others.");
 const LAST_PERCENT: Column = Column::percent(
     "pct_arrived_last",
     "times_arrived_last as a share of the rank's collectives (in the TraceLens layout, of the job's collectives).",
@@ -863,7 +863,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
                 shown(job, us(rank.waiting) / rank.collectives as f64).into()
             }),
         LAST.field(|rank: &R| rank.last.into()),
-        Column::count("times_arrived_first", "Number of collectives it entered first.")
+        Column::count("times_arrived_first", "Number of collectives the rank entered first.")
             .field(|rank: &R| rank.first.into()),
         LAST_PERCENT.field_in(move |job: &Job<'a>, rank: &R| {
             shown(job, 100.0 * rank.last as f64 / rank.of as f64).into()
@@ -875,7 +875,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
         .field(|rank: &R| rank.of.into()),
         Column::microseconds(
             "total_nccl_dur_us",
-            "Sum of the rank's collective kernel durations, including waits.",
+            "Sum of the durations of the rank's collective kernels, including waits.",
         )
         .field_in(move |job: &Job<'a>, rank: &R| shown(job, us(rank.duration)).into()),
         node(|_, rank: &R| rank.rank),

@@ -93,7 +93,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].collectives.into()),
         Column::count("last", "Number of collectives the rank alone entered last, making all others wait.")
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].last.into()),
-        Column::percent("last (%)", "Column last as a share of the rank's collectives.").field_in(|job: &Job<'a>, &rank: &R| {
+        Column::percent("last (%)", "Collectives the rank alone entered last, as a share of its collectives.").field_in(|job: &Job<'a>, &rank: &R| {
             let figures = &job.ranks[rank];
             percent(figures.last as i64, figures.collectives as i64).into()
         }),
@@ -104,7 +104,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             "Sum of the rank's delays behind the median rank, for collectives it provably entered last. Each delay counts once, in the group where it began.",
         )
         .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].lateness).into()),
-        Column::text("first cause", "Cause of most of its lateness.")
+        Column::text("first cause", "Cause of most of the rank's lateness.")
             .with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &rank: &R| job.main_cause(rank).map(Cause::in_words).into()),
         Column::milliseconds("step (ms)", "Median duration of the steps recorded in full.")
@@ -139,34 +139,34 @@ fn causes<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.step_number(cause.recording, cause.step).into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of the rank's delays behind the median rank, each counted once; if other ranks made it late, the largest delay.",
+            "Sum of the rank's delays behind the median rank, each counted once; if all its delays came from other ranks, the largest of them.",
         )
         .with_role(Role::Headline)
         .field(|cause: &R<'_>| ms(cause.lateness).into()),
         Column::text(
             "cause",
-            "Main cause of the excess over the median rank: computation, copies, host (the device waited for the host), idle, passed on (the rank was itself waiting for another rank), or slow transfer.",
+            "Main cause of the excess over the median rank: computation, copies, host (the device waited for the host), idle, passed on (the rank was itself waiting for another rank), slow transfer, or not recorded.",
         )
         .field(|cause: &R<'_>| cause.kind.as_str().into()),
-        Column::text("what", "The kernel, host activity, awaited rank or collective behind it.")
+        Column::text("what", "Kernel, host activity, awaited rank or collective responsible for the delay.")
             .field(|cause: &R<'_>| cause.what.as_deref().into()),
-        Column::count("late arrivals", "Number of the step's collectives it entered last.")
+        Column::count("late arrivals", "Number of the step's collectives the rank entered last.")
             .field(|cause: &R<'_>| cause.arrivals.into()),
-        more(Column::milliseconds("computation (+ms)", "Computation since the group's previous collectives, in excess of the median rank."), |cause| cause.computation),
-        more(Column::milliseconds("other communication (+ms)", "Exposed communication since the group's previous collectives, in excess of the median rank."), |cause| {
+        more(Column::milliseconds("computation (+ms)", "Computation since the group's previous collective, minus that of the median rank; summed over late arrivals."), |cause| cause.computation),
+        more(Column::milliseconds("other communication (+ms)", "Exposed communication since the group's previous collective, minus that of the median rank; summed over late arrivals."), |cause| {
             cause.communication
         }),
-        more(Column::milliseconds("copies (+ms)", "Exposed copies since the group's previous collectives, in excess of the median rank."), |cause| cause.copies),
-        more(Column::milliseconds("host (+ms)", "Time the device waited for the host since the group's previous collectives, in excess of the median rank."), |cause| cause.host),
-        more(Column::milliseconds("idle (+ms)", "Other idle time since the group's previous collectives, in excess of the median rank."), |cause| cause.idle),
+        more(Column::milliseconds("copies (+ms)", "Exposed copies since the group's previous collective, minus that of the median rank; summed over late arrivals."), |cause| cause.copies),
+        more(Column::milliseconds("host (+ms)", "Time the device waited for the host since the group's previous collective, minus that of the median rank; summed over late arrivals."), |cause| cause.host),
+        more(Column::milliseconds("idle (+ms)", "Other idle time since the group's previous collective, minus that of the median rank; summed over late arrivals."), |cause| cause.idle),
         Column::text("group", "Group of the delayed collective.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, cause: &R<'a>| job.job.groups[cause.group].title().into()),
         HOST.field_in(|job: &Job<'a>, cause: &R<'a>| host(job, &job.job.recordings[cause.recording]).into()),
     ];
     sheet(
         names::STRAGGLER_CAUSES,
-        "Causes of late ranks: late arrivals of a rank in a step, compared with the median rank, latest \
-         first.",
+        "Causes of late ranks: one row per rank and step with late arrivals, compared with the median rank, \
+         most lateness first.",
         fields,
         |job| job.causes.iter().collect(),
     )
@@ -193,7 +193,7 @@ fn steps<'a>() -> Sheet<'a, JobAnalysis> {
         column.per("rank").field(move |step: &R<'_>| statistic.of(&times(step)).into())
     };
     let fields: Vec<Field<Job<'a>, R<'a>>> = vec![
-        Column::identifier("step", "Step number in the program if all ranks have one, else from 0.")
+        Column::identifier("step", "Step number in the program if all ranks have one, else counted from 0.")
             .with_role(Role::Name)
             .field(|step: &R<'_>| step.step.into()),
         Column::count("ranks", "Number of ranks that recorded the complete step.")
@@ -265,7 +265,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         Column { kind: ColumnKind::Whole(Unit::Bytes), ..MESSAGE_SIZE }
             .described("The larger of a rank's input and output, as in nccl-tests.")
         .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
-        Column::text("ranks", "Number of ranks in the group.").with_role(Role::Detail)
+        Column::text("ranks", "Ranks of the group, such as 0-7,16.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
         Column::text("link", "Whether the ranks are on one host or several; empty if unknown.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| link(job, class.group).into()),
@@ -364,23 +364,23 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
     type R = usize;
     let fields: Vec<Field<Job<'a>, R>> = vec![
         HOST.with_role(Role::Name).field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].name.as_str().into()),
-        Column::text("ranks", "Number of ranks sharing the clock.").with_role(Role::Detail)
+        Column::text("ranks", "Ranks that share the clock, such as 0-7,16.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, &clock: &R| job.job.clocks[clock].ranks.to_string().into()),
         Column::microseconds(
             "offset_us",
-            "Clock offset to the first host, from the ends of collectives that ranks leave simultaneously; subtracted from all times.",
+            "Clock offset relative to the first host, from the ends of collectives that ranks leave simultaneously; subtracted from all times.",
         )
         .with_role(Role::Headline)
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].offset).into()),
         Column::new(
             "drift_ppm",
             ColumnKind::Number(Unit::One),
-            "Clock drift relative to the first host, in ppm, positive if faster; 0 if below 1.",
+            "Clock drift relative to the first host, in ppm; positive if the clock is faster, 0 if below 1.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| (job.clocks.corrections[clock].drift / 1e3).into()),
         Column::microseconds(
             "mad_us",
-            "Uncertainty of the offset: median deviation of the collectives from it, summed over intermediate hosts.",
+            "Uncertainty of the offset: median deviation of the collectives from the offset, summed over intermediate hosts.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| us(job.clocks.corrections[clock].deviation).into()),
         Column::count("pairs", "Number of collectives used for the offset.")
@@ -404,14 +404,14 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
         RANK.field_in(|job: &Job<'a>, of: &R<'a>| job.job.recordings[of.recording].rank.into()),
         Column::text(
             "match",
-            "Matching of its collectives: seq (numbered by the program), aligned (by end time), aligned_stream (by end time, for kernels without a group), ordinal (by order alone).",
+            "How the rank's collectives were matched: seq (by the program's numbering), aligned (by end time), aligned_stream (by end time, for kernels without a group), ordinal (by order alone).",
         )
         .with_role(Role::Detail)
         .field(|of: &R<'_>| of.tier.as_str().into()),
         Column::count("collectives", "Number of collectives on the rank.").field(|of: &R<'_>| of.executions.into()),
         Column::count("not matched", "Number of collectives without a match on another rank.").with_role(Role::Headline)
             .field(|of: &R<'_>| of.unmatched.into()),
-        Column::text("doubt", "Reason if the matching is uncertain.").with_role(Role::Detail).field(|of: &R<'_>| {
+        Column::text("doubt", "Why the matching is uncertain; empty if it is not.").with_role(Role::Detail).field(|of: &R<'_>| {
             of.doubt
                 .map(|doubt| match doubt {
                     Doubt::NoCommonOffset => "no common offset",
@@ -422,7 +422,7 @@ fn matching<'a>() -> Sheet<'a, JobAnalysis> {
                 .into()
         }),
     ];
-    sheet("matching", "Matching of each rank's collectives with the other ranks'.", fields, |job| {
+    sheet("matching", "Matching of each rank's collectives with those of other ranks.", fields, |job| {
         job.matches.iter().collect()
     })
 }

@@ -27,9 +27,11 @@ const STYLE: Column = Column::text(
     "PushPop: pushed and popped by the same thread, so ranges nest. StartEnd: started and ended, possibly by different threads.",
 )
 .with_role(Role::Detail);
-const RANGE: Column =
-    Column::text("range", "Domain:text, without PyTorch's call numbers. The default domain has no name.")
-        .with_role(Role::Name);
+const RANGE: Column = Column::text(
+    "range",
+    "Range as domain:text, without PyTorch's call numbers. The default domain has no name.",
+)
+.with_role(Role::Name);
 
 /// The sheets, in order; one without rows is left out.
 #[must_use]
@@ -158,7 +160,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         time(
             Column::milliseconds(
                 "Projected Time (ms)",
-                "Sum over ranges of the time from first start to last end of their GPU work.",
+                "Sum over ranges of the time from the first start to the last end of the range's GPU work.",
             ),
             |row: &RangeSum| row.projected.map(|projected| projected.sum),
         ),
@@ -172,7 +174,7 @@ fn nvtx_ranges<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         time(
             Column::milliseconds(
                 "Own GPU Op Time (ms)",
-                "GPU Op Time (ms), excluding work of nested ranges: adds up to all device work launched in ranges.",
+                "GPU Op Time (ms), excluding work of nested ranges; the rows add up to all device work launched in ranges.",
             ),
             |row: &RangeSum| Some(row.own_operation_time),
         ),
@@ -209,13 +211,13 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PROCESS.field(|row: &Row<'_>| row.thread.0.into()),
         THREAD.field(|row: &Row<'_>| row.thread.1.into()),
         KERNEL.field(|row: &Row<'_>| row.kernel.into()),
-        Column::count("Ranges", "Number of ranges it was launched in.")
+        Column::count("Ranges", "Number of ranges in which the kernel was launched.")
             .field(|row: &Row<'_>| row.ranges.into()),
         COUNT.overlapping().field(|row: &Row<'_>| row.durations.count.into()),
         time(
             Column::milliseconds(
                 "Own Time (ms)",
-                "Time of kernels with this as innermost range: each kernel counts once.",
+                "Time of kernels whose innermost range is this one, so each kernel counts once.",
             ),
             |row: &Row<'_>| Some(row.own_time),
         ),
@@ -223,7 +225,7 @@ fn nvtx_kernels<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let fields = fields.into_iter().chain(durations("kernel", |row: &Row<'_>| &row.durations));
     Sheet::new(
         "nvtx_kernels",
-        "Kernels by launching range, most time first. A kernel in nested ranges has a row for each.",
+        "Kernels by launching range, most time first. A kernel in nested ranges has a row for each range.",
         fields,
         range_kernels,
     )
@@ -257,7 +259,7 @@ fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             Column::milliseconds("Own Host Time (ms)", "Host Time (ms), excluding directly nested ranges."),
             |row: &PathSum| Some(row.own_host),
         ),
-        Column::count("GPU Ops", "Number of kernels, copies and fills launched inside.")
+        Column::count("GPU Ops", "Number of kernels, copies and fills launched inside the range.")
             .field(|row: &PathSum| row.operations.into()),
         time(
             Column::milliseconds("GPU Op Time (ms)", "Sum of the GPU operations' durations.")
@@ -274,7 +276,7 @@ fn nvtx_tree<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         time(
             Column::milliseconds(
                 "Projected Time (ms)",
-                "Sum over ranges of the time from first start to last end of their GPU work.",
+                "Sum over ranges of the time from the first start to the last end of the range's GPU work.",
             ),
             |row: &PathSum| Some(row.projected),
         ),
@@ -357,7 +359,7 @@ fn api_kernel_latency<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .field(|row: &Row<'_>| row.total.map(|total| ms(total.sum)).into()),
         Column::count("Queued", "Number of kernels that started after their call ended.").field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
         median(Column::microseconds("Median Call (µs)", "Median duration of the call.").per("call"), |row| row.calls.as_ref()),
-        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel, over kernels that started later.").per("kernel"), |row| row.queued.as_ref()),
+        median(Column::microseconds("Median Queue (µs)", "Median time from the end of the call to the start of the kernel, over kernels that started after their call ended.").per("kernel"), |row| row.queued.as_ref()),
         median(Column::microseconds("Median Kernel (µs)", "Median duration of the kernel.").per("kernel"), |row| Some(&row.kernels)),
         Column::microseconds("Max Call (µs)", "Longest call.").per("call").field(|row: &Row<'_>| {
             row.calls.map(|calls| us(calls.max as f64)).into()
@@ -385,7 +387,7 @@ fn launch_coverage<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             .field(|row: &Coverage| row.with_call.into()),
         Column::count(
             "Without Call",
-            "Number of events without one: the recording began or was truncated after the call.",
+            "Number of events without a recorded call: the recording began after the call, or was truncated.",
         )
         .field(|row: &Coverage| (row.count - row.with_call).into()),
         Column::count("Started after Call", "Number of events that started after their call ended.")
@@ -405,7 +407,7 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = Synchronizations<'a>;
     let fields = [
         Column::text("call", "Call.").with_role(Role::Name).field(|row: &Row<'_>| row.call.into()),
-        Column::text("sync_type", "Object waited for; empty for copies.")
+        Column::text("sync_type", "Object that the call waits for; empty for copies.")
             .with_role(Role::Name)
             .field(|row: &Row<'_>| row.kind.into()),
         COUNT.field(|row: &Row<'_>| row.count.into()),
@@ -417,7 +419,7 @@ fn sync_summary<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
             Column::milliseconds("Sync Time (ms)", "Sum of the synchronization durations within the calls."),
             |row: &Row<'_>| Some(row.sync_time),
         ),
-        Column::text("finding", "Problem indicated, if any.")
+        Column::text("finding", "Problem that the row indicates, if any.")
             .with_role(Role::Detail)
             .field(|row: &Row<'_>| row.finding.map(rows::SyncFinding::as_str).into()),
     ];
@@ -435,9 +437,12 @@ fn overheads<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         false => "CUPTI_ACTIVITY_KIND_OVERHEAD",
     };
     let fields = [
-        Column::text("table", "Table of the export: driver or profiler work.")
-            .with_role(Role::Name)
-            .field(move |row: &OverheadSum<'_>| table(row).into()),
+        Column::text(
+            "table",
+            "Table of the export: CUPTI_ACTIVITY_KIND_OVERHEAD (driver work) or PROFILER_OVERHEAD (profiler work).",
+        )
+        .with_role(Role::Name)
+        .field(move |row: &OverheadSum<'_>| table(row).into()),
         Column::text("type", "Kind of work.")
             .with_role(Role::Name)
             .field(|row: &OverheadSum<'_>| row.kind.into()),

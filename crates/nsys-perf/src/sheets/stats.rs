@@ -53,23 +53,25 @@ fn statistics<R>(
     one: &'static str,
     of: impl Fn(&R) -> Option<&Summary> + Copy + Send + Sync + 'static,
 ) -> [Field<(), R>; 5] {
-    let number = |name, value: fn(&Summary) -> f64| {
-        Column::new(name, Number(Nanoseconds), "In ns; sample standard deviation, 0 for one value.")
+    let number = |name, description, value: fn(&Summary) -> f64| {
+        Column::new(name, Number(Nanoseconds), description)
             .per(one)
             .field(move |row: &R| of(row).map(value).into())
     };
-    let whole = |name, value: fn(&Summary) -> i64| {
-        Column::new(name, Whole(Nanoseconds), "In ns.")
+    let whole = |name, description, value: fn(&Summary) -> i64| {
+        Column::new(name, Whole(Nanoseconds), description)
             .per(one)
             .field(move |row: &R| of(row).map(value).into())
     };
     let [average, median, least, most, deviation] = names;
     [
-        number(average, |values| values.mean),
-        number(median, |values| values.median),
-        whole(least, |values| values.min),
-        whole(most, |values| values.max),
-        number(deviation, |values| values.sample_std.unwrap_or(0.0)),
+        number(average, "Mean in ns.", |values| values.mean),
+        number(median, "Median in ns.", |values| values.median),
+        whole(least, "Minimum in ns.", |values| values.min),
+        whole(most, "Maximum in ns.", |values| values.max),
+        number(deviation, "Sample standard deviation in ns; 0 for one value.", |values| {
+            values.sample_std.unwrap_or(0.0)
+        }),
     ]
 }
 
@@ -140,8 +142,8 @@ fn mem_time_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 }
 
 fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
-    const fn size(name: &'static str) -> Column {
-        Column::new(name, Number(Megabytes), "In MB (10⁶ bytes).")
+    const fn size(name: &'static str, description: &'static str) -> Column {
+        Column::new(name, Number(Megabytes), description)
     }
     fn megabytes(
         column: Column,
@@ -150,13 +152,16 @@ fn mem_size_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         column.field(move |row: &Sum<String>| (value(&row.values) / 1e6).into())
     }
     let fields = [
-        megabytes(size("Total (MB)"), |values| values.sum as f64),
+        megabytes(size("Total (MB)", "Total size in MB (10⁶ bytes)."), |values| values.sum as f64),
         Column::count("Count", "Number of instances.").field(|row: &Sum<String>| row.values.count.into()),
-        megabytes(size("Avg (MB)").per("operation"), |values| values.mean),
-        megabytes(size("Med (MB)").per("operation"), |values| values.median),
-        megabytes(size("Min (MB)").per("operation"), |values| values.min as f64),
-        megabytes(size("Max (MB)").per("operation"), |values| values.max as f64),
-        megabytes(size("StdDev (MB)").per("operation"), |values| values.sample_std.unwrap_or(0.0)),
+        megabytes(size("Avg (MB)", "Mean size in MB.").per("operation"), |values| values.mean),
+        megabytes(size("Med (MB)", "Median size in MB.").per("operation"), |values| values.median),
+        megabytes(size("Min (MB)", "Smallest size in MB.").per("operation"), |values| values.min as f64),
+        megabytes(size("Max (MB)", "Largest size in MB.").per("operation"), |values| values.max as f64),
+        megabytes(
+            size("StdDev (MB)", "Sample standard deviation in MB; 0 for one value.").per("operation"),
+            |values| values.sample_std.unwrap_or(0.0),
+        ),
         OPERATION.field(|row: &Sum<String>| row.key.as_str().into()),
     ];
     Sheet::new("cuda_gpu_mem_size_sum", "Bytes of copies and fills by operation.", fields, |analysis| {
@@ -168,7 +173,7 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row = Sum<(String, &'static str)>;
     let fields = sum_fields::<(String, &'static str)>("Instances", "range").chain([
         STYLE.field(|row: &Row| row.key.1.into()),
-        Column::text("Range", "Domain:text, without PyTorch's call numbers.")
+        Column::text("Range", "Range as domain:text, without PyTorch's call numbers.")
             .field(|row: &Row| row.key.0.as_str().into()),
     ]);
     Sheet::new("nvtx_sum", "NVTX ranges.", fields, |analysis| {
@@ -187,12 +192,12 @@ fn nvtx_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 
 fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     let first = [
-        Column::text("Range", "Domain:text.").field(|row: &RangeSum| row.label.as_str().into()),
+        Column::text("Range", "Range as domain:text.").field(|row: &RangeSum| row.label.as_str().into()),
         STYLE.field(|row: &RangeSum| row.style().into()),
         Column::new(
             "Total Proj Time (ns)",
             Whole(Nanoseconds),
-            "Sum over ranges of the time from first start to last end of their GPU work.",
+            "Sum over ranges of the time from the first start to the last end of the range's GPU work.",
         )
         .field(|row: &RangeSum| row.projected.map(|projected| projected.sum).into()),
         Column::new("Total Range Time (ns)", Whole(Nanoseconds), "Host time of ranges with GPU work.")
@@ -202,9 +207,9 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     ];
     let times = ["Proj Avg (ns)", "Proj Med (ns)", "Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)"];
     let last = [
-        Column::count("Total GPU Ops", "Number of GPU operations launched.")
+        Column::count("Total GPU Ops", "Number of GPU operations launched in these ranges.")
             .field(|row: &RangeSum| row.operations.into()),
-        Column::new("Avg GPU Ops", Number(One), "Mean number per range.")
+        Column::new("Avg GPU Ops", Number(One), "Mean number of GPU operations per range.")
             .per("range")
             .field(|row: &RangeSum| row.mean(row.operations).into()),
         Column::new("Avg Range Lvl", Number(One), "Mean nesting level.")
@@ -231,18 +236,18 @@ fn nvtx_gpu_proj_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
 fn nvtx_kern_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
     type Row<'a> = RangeKernels<'a>;
     let first = [
-        Column::text("NVTX Range", "Domain:text.").field(|row: &Row<'_>| row.label.as_str().into()),
+        Column::text("NVTX Range", "Range as domain:text.").field(|row: &Row<'_>| row.label.as_str().into()),
         STYLE.field(|row: &Row<'_>| if row.is_start_end { "StartEnd" } else { "PushPop" }.into()),
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
         Column::count("NVTX Inst", "Number of ranges with this kernel.")
             .field(|row: &Row<'_>| row.ranges.into()),
-        Column::count("Kern Inst", "Kernels.").field(|row: &Row<'_>| row.durations.count.into()),
+        Column::count("Kern Inst", "Number of kernels.").field(|row: &Row<'_>| row.durations.count.into()),
         TOTAL.field(|row: &Row<'_>| row.durations.sum.into()),
     ];
     let last = Column::text("Kernel Name", "Kernel.").field(|row: &Row<'_>| row.kernel.into());
     let fields = first.into_iter().chain(times("kernel", |row: &Row<'_>| Some(&row.durations))).chain([last]);
-    Sheet::new("nvtx_kern_sum", "Kernels by enclosing NVTX range of their calls.", fields, range_kernels)
+    Sheet::new("nvtx_kern_sum", "Kernels by the NVTX ranges that enclose their calls.", fields, range_kernels)
 }
 
 fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
@@ -251,7 +256,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         PID.field(|row: &Row<'_>| row.thread.0.into()),
         TID.field(|row: &Row<'_>| row.thread.1.into()),
         Column::identifier("DevId", "Index of the GPU.").field(|row: &Row<'_>| row.device.into()),
-        Column::count("Count", "Kernels.").field(|row: &Row<'_>| row.kernels.count.into()),
+        Column::count("Count", "Number of kernels.").field(|row: &Row<'_>| row.kernels.count.into()),
         Column::count("QCount", "Number of kernels that started after their call ended.")
             .field(|row: &Row<'_>| row.queued.map_or(0, |queued| queued.count).into()),
     ];
@@ -272,7 +277,7 @@ fn kern_exec_sum<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         .chain(last);
     Sheet::new(
         "cuda_kern_exec_sum",
-        "Kernels with their launching calls; excludes kernels without a recorded call. T: from the call's start to the end of both, A: call, Q: from the call's end to a later kernel start, K: kernel.",
+        "Kernels with their launching calls; excludes kernels without a recorded call. T: from the start of the call to the later of the two ends, A: duration of the call, Q: from the end of the call to the start of the kernel, if that is later, K: duration of the kernel.",
         fields,
         rows::launched_kernels,
     )
@@ -311,9 +316,9 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         column.field(move |row: &Traced<'a>| row.shape.as_ref().map(&of).into())
     }
     let fields = [
-        Column::new("Start (ns)", Whole(Nanoseconds), "As recorded.")
+        Column::new("Start (ns)", Whole(Nanoseconds), "Start in ns, as recorded.")
             .field(|row: &Traced<'_>| row.start.into()),
-        Column::new("Duration (ns)", Whole(Nanoseconds), "In ns.")
+        Column::new("Duration (ns)", Whole(Nanoseconds), "Duration in ns.")
             .field(|row: &Traced<'_>| row.duration.into()),
         Column::identifier("CorrId", "ID shared with the launching call.")
             .field(|row: &Traced<'_>| row.correlation.into()),
@@ -332,9 +337,9 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         Column::new("DymSMem (MB)", Number(Megabytes), "Dynamic shared memory per block, in MB (10⁶ bytes).")
             .per("block")
             .field(|row: &Traced<'_>| row.dynamic_memory.map(|bytes| f64::from(bytes) / 1e6).into()),
-        Column::new("Bytes (MB)", Number(Megabytes), "In MB (10⁶ bytes).")
+        Column::new("Bytes (MB)", Number(Megabytes), "Size in MB (10⁶ bytes).")
             .field(|row: &Traced<'_>| row.bytes.map(|bytes| bytes as f64 / 1e6).into()),
-        Column::new("Throughput (MB/s)", Number(MegabytesPerSecond), "In MB/s (10⁶ bytes).").field(
+        Column::new("Throughput (MB/s)", Number(MegabytesPerSecond), "Size / duration (10⁶ bytes).").field(
             |row: &Traced<'_>| {
                 row.bytes
                     .filter(|_| row.duration > 0)
@@ -342,7 +347,7 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
                     .into()
             },
         ),
-        Column::text("SrcMemKd", "Source memory kind; for a fill, destination.")
+        Column::text("SrcMemKd", "Source memory kind; for a fill, that of the destination.")
             .field(|row: &Traced<'_>| row.source.into()),
         Column::text("DstMemKd", "Destination memory kind.").field(|row: &Traced<'_>| row.destination.into()),
         Column::text("Device", "GPU name, if recorded, and index.")

@@ -37,7 +37,7 @@ fn sheet<'a, R: 'a>(
     fields: impl IntoIterator<Item = Field<&'a Hta<'a>, R>>,
     rows: fn(&Hta<'a>) -> Vec<R>,
 ) -> Sheet<'a, Hta<'a>> {
-    let rank = Column::identifier("rank", "Process number; 0 if not in the trace.")
+    let rank = Column::identifier("rank", "Rank of the process; 0 if not in the trace.")
         .with_role(Role::Name)
         .field_in(|hta: &&Hta<'_>, _: &R| {
             hta.trace.facts().distributed.as_ref().and_then(|job| job.rank).unwrap_or(0).into()
@@ -107,10 +107,10 @@ fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
         "HTA's get_idle_time_breakdown: gaps between a stream's kernels, copies and fills in whole µs, by cause; with --parity hta. Work whose launch is not in the file counts as launched by the file's first event. idle_causes_per_stream has the exact times.",
         [
             Column::identifier("stream", "Stream on the device.").with_role(Role::Name).field(|row: &IdleTime| row.stream.into()),
-            Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (already launched, gap below 30 µs), other.")
+            Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (already launched, gap below 30 µs) or other.")
                 .field(|row: &IdleTime| row.category.into()),
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
-            number("idle_time_ratio", "Share of the gaps of the stream, 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
+            number("idle_time_ratio", "Share of the stream's total gap time, from 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
         ],
         Hta::idle_times,
     )
@@ -155,7 +155,7 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
 fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
     let us_of = |name, description| us(name, description).per(one);
     [
-        Column::text("name", "Name; others combines all names without their own row.").field_in(
+        Column::text("name", "Name; the row others combines all names without a row of their own.").field_in(
             |hta: &&Hta<'_>, row: &NamedTimes| row.name.map_or("others", |name| hta.trace.text(name)).into(),
         ),
         us("sum (us)", "Sum of durations.")
@@ -192,7 +192,7 @@ fn annotations<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_user_annotation_breakdown",
         "HTA's get_gpu_user_annotation_breakdown of the annotations that the profiler saw on streams; with \
-         --parity hta, for traces with any. annotations has the exact times.",
+         --parity hta, for traces with such annotations. annotations has the exact times.",
         times("annotation"),
         Hta::annotations,
     )
@@ -224,18 +224,18 @@ fn queue_length<'a>() -> Sheet<'a, Hta<'a>> {
     let full = [
         whole_us(
             "duration_at_max_queue_length",
-            "Time in µs with 1024 or more in the queue; HTA reports only the last stream's.",
+            "Time in µs with 1,024 or more events in the queue; HTA reports it only for the last stream.",
         )
         .field(|row: &QueueSummary| row.full.map(|(time, _)| time).into()),
         number(
             "relative_duration_at_max_queue_length",
-            "This time as a fraction (0 to 1) of the time from the first point to the last.",
+            "duration_at_max_queue_length as a fraction (0 to 1) of the time from the first point to the last.",
         )
         .field(|row: &QueueSummary| row.full.and_then(|(_, share)| share).into()),
     ];
     sheet(
         "hta_queue_length_summary",
-        "HTA's get_queue_length_summary and get_time_spent_blocked_on_full_queue: lengths of a stream's queue, one point at each launch and each start, launches first at equal times; with --parity hta. Launches of graphs and of calls unknown to HTA do not count. queue_length has the lengths over time.",
+        "HTA's get_queue_length_summary and get_time_spent_blocked_on_full_queue: lengths of a stream's queue, one point at each launch and each start; at equal times, launches come first; with --parity hta. Launches of graphs and of calls unknown to HTA do not count. queue_length has the lengths over time.",
         [stream].into_iter().chain(described(|row: &QueueSummary| &row.lengths)).chain(full),
         Hta::queues,
     )
@@ -255,14 +255,14 @@ const PID: Column = Column::text("pid", "Process id of the device in the file.")
 fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_queue_length_time_series",
-        "HTA's get_queue_length_time_series: one row for each launch and each start, launches first at equal times; with --parity hta. queue_length_timeline has all launches.",
+        "HTA's get_queue_length_time_series: one row for each launch and each start; at equal times, launches come first; with --parity hta. queue_length_timeline has all launches.",
         [
             TIME.with_role(Role::Name).field(|row: &QueuePoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.pid).into()),
             Column::text("tid", "Thread id of the stream in the file.")
                 .field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.tid).into()),
             Column::identifier("stream", "Stream on the device.").field(|row: &QueuePoint| row.stream.into()),
-            Column::count("queue_length", "Number of events launched but not started, from then on.")
+            Column::count("queue_length", "Number of events launched but not started, from the time of this row on.")
                 .with_role(Role::Headline)
                 .field(|row: &QueuePoint| row.length.into()),
         ],
@@ -275,7 +275,7 @@ fn memory_bandwidth<'a>() -> Sheet<'a, Hta<'a>> {
         .field(|row: &(String, Described)| row.0.as_str().into());
     sheet(
         "hta_memory_bw_summary",
-        "HTA's get_memory_bw_summary: GB/s of concurrent copies of a kind, one point at each start and end where it is above 0; with --parity hta, for traces with copies. copy_bandwidth has the rates over time.",
+        "HTA's get_memory_bw_summary: GB/s of concurrent copies of a kind, one point at each start and end where the rate is above 0; with --parity hta, for traces with copies. copy_bandwidth has the rates over time.",
         [kind].into_iter().chain(described(|row: &(String, Described)| &row.1)),
         Hta::bandwidths,
     )
@@ -285,7 +285,8 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_memory_bw_time_series",
         "HTA's get_memory_bw_time_series: one row for each start and each end of a copy or fill; with \
-         --parity hta, for traces with any. copy_bandwidth_timeline has the rates as bytes / duration.",
+         --parity hta, for traces with copies or fills. copy_bandwidth_timeline has the rates as bytes / \
+         duration.",
         [
             TIME.with_role(Role::Name).field(|row: &BandwidthPoint| row.time.into()),
             PID.field_in(|hta: &&Hta<'_>, row: &BandwidthPoint| {
@@ -295,7 +296,7 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::new(
                 "memory_bw_gbps",
                 ColumnKind::Number(Unit::GigabytesPerSecond),
-                "Combined GB/s of running copies of this kind, from then on.",
+                "Combined GB/s of running copies of this kind, from the time of this row on.",
             )
             .with_role(Role::Headline)
             .field(|row: &BandwidthPoint| row.gb_per_s.into()),
@@ -360,7 +361,7 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
 fn launches<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_cuda_kernel_launch_stats",
-        "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through the CUDA runtime, in whole µs; with --parity hta, for traces with such calls. launch_delay has all launches, exactly.",
+        "HTA's get_cuda_kernel_launch_stats: each launch of a kernel, copy or fill through the CUDA runtime, in whole µs; with --parity hta, for traces with such calls. launch_delay has all launches with exact times.",
         [
             Column::identifier("correlation", "ID shared by the call and its device event.")
                 .with_role(Role::Name)

@@ -40,7 +40,7 @@ pub(super) fn xla_top<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::milliseconds("Total time (ms)", "Sum of durations.")
             .with_role(Role::Headline)
             .field(|row: &Timed<u32>| (row.durations.sum as f64 / 1e6).into()),
-        Column::count("Count", "Kernels.").field(|row: &Timed<u32>| row.durations.count.into()),
+        Column::count("Count", "Number of kernels.").field(|row: &Timed<u32>| row.durations.count.into()),
         fraction_of_all("Fraction of such kernels").only_in(Layout::Roles).field_in(fraction),
         fraction_of_all("Fraction of XLA").only_in(Layout::Listed).field_in(fraction),
     ];

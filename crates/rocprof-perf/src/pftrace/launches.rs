@@ -38,7 +38,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(statistics(
             ["TAvg_ns", "TMed_ns", "TMin_ns", "TMax_ns", "TStdDev_ns"],
             "launch",
-            "Mean A + Q + K in ns of calls with a kernel; 0 if there are none, as in all such columns.",
+            "Mean sum of call, queue and kernel time in ns, over calls with a kernel; 0 if there are none.",
             |row| row.spread[0].as_ref(),
         ))
         .chain(statistics(
@@ -50,7 +50,7 @@ pub(super) fn api_kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(statistics(
             ["QAvg_ns", "QMed_ns", "QMin_ns", "QMax_ns", "QStdDev_ns"],
             "kernel",
-            "Mean time in ns from the end of the call to the start of its kernel; 0 for kernels that started earlier.",
+            "Mean time in ns from the end of the call to the start of its kernel; a kernel that started earlier counts as 0.",
             |row| row.spread[2].as_ref(),
         ))
         .chain(statistics(

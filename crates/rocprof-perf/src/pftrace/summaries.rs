@@ -185,19 +185,19 @@ pub(super) fn kernel_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
         });
     let dimensions = [
         launch_field(Column::count("GridX", "Work items of the grid along the first dimension; for Perfetto traces, the product of all dimensions.").per("launch"), |launch| launch.grid[0].into()),
-        launch_field(Column::count("GridY", "The same along the second; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[1].into()),
-        launch_field(Column::count("GridZ", "The same along the third; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[2].into()),
+        launch_field(Column::count("GridY", "Work items of the grid along the second dimension; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[1].into()),
+        launch_field(Column::count("GridZ", "Work items of the grid along the third dimension; 1 for Perfetto traces.").per("launch"), |launch| launch.grid[2].into()),
         launch_field(Column::count("BlockX", "Work items per work group along the first dimension; for Perfetto traces, the product of all dimensions.").per("work group"), |launch| launch.workgroup[0].into()),
-        launch_field(Column::count("BlockY", "The same along the second; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
-        launch_field(Column::count("BlockZ", "The same along the third; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
+        launch_field(Column::count("BlockY", "Work items per work group along the second dimension; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[1].into()),
+        launch_field(Column::count("BlockZ", "Work items per work group along the third dimension; 1 for Perfetto traces.").per("work group"), |launch| launch.workgroup[2].into()),
     ];
     let fields = readable("Number of kernels.")
         .into_iter()
         .chain(configuration)
         .chain([name])
         .chain(exact(
-            "Share of the total time of all sufficiently long kernels, or of computation if that is the \
-             baseline.",
+            "Share of the total time of all kernels that reach the minimum duration, excluding collectives \
+             if the base is compute.",
             "kernel",
         ))
         .chain(dimensions);
@@ -237,12 +237,12 @@ struct Calls<'a> {
 
 pub(super) fn hip_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let names = [
-        Column::identifier("Stream", "HIP stream; 0 if not recorded. Only if grouped by stream.")
+        Column::identifier("Stream", "HIP stream; 0 if not recorded. Shown only if grouped by stream.")
             .field(|row: &Timed<CallKey>| row.key.1.into())
             .when(|calls: &Calls<'_>| calls.by_stream),
         Column::identifier(
             "Op",
-            "Function number in the profiler's table; 0 if not recorded. Only if grouped by operation.",
+            "Function number in the profiler's table; 0 if not recorded. Shown only if grouped by operation.",
         )
         .field(|row: &Timed<CallKey>| row.key.2.into())
         .when(|calls: &Calls<'_>| calls.by_operation),

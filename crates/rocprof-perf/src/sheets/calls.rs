@@ -55,7 +55,7 @@ const COUNT: Column = Column::new("Count", Count, "Calls.");
 const SHARE_OF_LIBRARY: Column = Column::new(
     "Percentage (%)",
     Number(Percent),
-    "Share of the library's total call time. Calls nest across libraries, and threads call concurrently.",
+    "Share of the library's total call time. Times overlap: calls nest across libraries, and threads call concurrently.",
 )
 .with_role(Role::Headline);
 const FUNCTION: Column = Column::new("function", Text, "Function.");
@@ -244,8 +244,8 @@ pub(super) fn with_gpu_events<'a>() -> Sheet<'a, RocprofAnalysis> {
         .chain(figures(
             names!("Launch Overhead"),
             "call",
-            "Launch overhead A: mean duration of the call, counted once however much it launched; empty \
-             without a call.",
+            "Launch overhead A: mean duration of the calls, each counted once whatever it launched; \
+             empty without a call.",
             |row| &row.overhead,
         ))
         .chain(figures(

@@ -70,7 +70,7 @@ impl Metric {
 
 static METRICS: [Metric; 31] = [
     metric(Number(Flops), "MFMA FLOPs", |figures| figures.matrix_flops(Figures::mean))
-        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of those of SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4 that were collected.")
+        .described("Floating-point operations of matrix instructions per dispatch: 512 × the sum of the collected counters among SQ_INSTS_VALU_MFMA_MOPS_F16, BF16, F32, F64, F8 and F6F4.")
         .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "MFMA TFLOP/s", |figures| {
         figures.matrix_flops(Figures::rate).map(tera)
@@ -91,7 +91,7 @@ static METRICS: [Metric; 31] = [
     metric(Number(TeraopsPerSecond), "MFMA I8 TOP/s", |figures| figures.matrix_rate("I8"))
         .described("512 × SQ_INSTS_VALU_MFMA_MOPS_I8 (integer operations) / time, in 10¹² per second."),
     metric(Number(Flops), "VALU FLOPs", |figures| figures.vector_flops(Figures::mean))
-        .described("Floating-point operations of vector instructions per dispatch, including idle lanes: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, for widths with all four collected.")
+        .described("Floating-point operations of vector instructions per dispatch, including idle lanes: 64 × (ADD + MUL + TRANS + 2 × FMA) of SQ_INSTS_VALU_*_F16, F32 and F64, for the widths whose four counters were all collected.")
         .per("dispatch"),
     metric(Number(TeraflopsPerSecond), "VALU TFLOP/s", |figures| {
         figures.vector_flops(Figures::rate).map(tera)
@@ -114,7 +114,7 @@ static METRICS: [Metric; 31] = [
     })
     .described("Memory bandwidth as a share of the GPU's peak."),
     metric(Number(FlopsPerByte), "Arithmetic Intensity (FLOP/byte)", |figures| figures.arithmetic_intensity())
-        .described("MFMA and VALU FLOPs (those collected) / bytes read and written."),
+        .described("Collected MFMA and VALU FLOPs / bytes read and written."),
     metric(Number(Percent), "L2 Hit Rate (%)", |figures| {
         let hits = figures.mean("TCC_HIT")?;
         ratio(100.0 * hits, hits + figures.mean("TCC_MISS")?)

@@ -20,7 +20,7 @@ use crate::conventions::{Cumulation, TimeUnits, cumulated_as_found};
 /// What the rows of these sheets share.
 type Context<'a> = &'a RocprofAnalysis;
 
-const NAME: Column = Column::new("name", Text, "Kernel, in the requested form of its name.");
+const NAME: Column = Column::new("name", Text, "Name of the kernel, in the requested form.");
 const COUNT: Column = Column::new("Count", Count, "");
 const CATEGORY: Column = Column::new(
     "op category",
@@ -100,7 +100,7 @@ fn by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
     type Row<'a> = Ranked<(&'a str, &'static str, Summary)>;
     let durations = [
         NAME.field(|((name, ..), ..): &Row<'_>| (*name).into()),
-        COUNT.described("Number of runs.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
+        COUNT.described("Number of kernel executions.").field(|(_, summed, _): &Row<'_>| summed.count.into()),
         MEAN.field_in(|analysis: &Context<'_>, ((.., durations), ..): &Row<'_>| {
             analysis.us(durations.mean).into()
         }),
@@ -291,7 +291,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
         NAME.field_in(|analysis: &Context<'_>, (name, _): &Row| {
             analysis.names()[*name as usize].as_str().into()
         }),
-        Column::count("Short Kernel count", "Number of runs below the threshold.")
+        Column::count("Short Kernel count", "Number of kernel executions shorter than the threshold.")
             .field(|(_, durations): &Row| durations.count.into()),
         whole_time(
             Column::microseconds("Short Kernel duration (µs) sum", "Sum of short kernel durations.")
@@ -305,7 +305,7 @@ fn short_by_name<'a>() -> Sheet<'a, RocprofAnalysis> {
             }),
         Column::percent(
             "Short Kernel duration (µs) percent of total time",
-            "Sum as a share of the durations of all kernels, short or not.",
+            "Time of short kernels as a share of the time of all kernels, short or not.",
         )
         .with_role(Role::Headline)
         .field_in(|analysis: &Context<'_>, (_, durations): &Row| {

@@ -28,15 +28,15 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::count("Accumulation VGPRs", "Accumulation registers per work item.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.accum_vgprs).into()),
         Column::count("SGPRs", "Scalar registers per wave.").distinguishing().per("wave").field(|row: &Row<'_>| row.registers(row.launch.sgprs).into()),
         Column::new("LDS (bytes)", Whole(Bytes), "Local data share per work group, in bytes.").distinguishing().per("work group").field(|row: &Row<'_>| row.launch.group_segment.into()),
-        Column::new("Scratch (bytes)", Whole(Bytes), "Scratch memory per work item; above 0, registers were spilled or arrays indexed.").distinguishing().per("work item").field(|row: &Row<'_>| row.launch.private_segment.into()),
-        Column::count("Waves per SIMD by VGPRs", "Waves per SIMD unit allowed by its vector registers, at most its wave slots: on gfx90a and later 512 per lane / (VGPRs rounded up to a multiple of 4, plus accumulation VGPRs, rounded up to a multiple of 8 together), on older targets 256 / VGPRs (rounded up to a multiple of 4).").per("simd").field(|row: &Row<'_>| {
+        Column::new("Scratch (bytes)", Whole(Bytes), "Scratch memory per work item; above 0 if registers spill or local arrays are indexed.").distinguishing().per("work item").field(|row: &Row<'_>| row.launch.private_segment.into()),
+        Column::count("Waves per SIMD by VGPRs", "Waves per SIMD unit allowed by its vector registers, at most its wave slots: on gfx90a and later 512 per lane / (VGPRs rounded up to a multiple of 4 plus accumulation VGPRs, the sum rounded up to a multiple of 8), on older targets 256 / VGPRs (rounded up to a multiple of 4).").per("simd").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.waves_by_registers).into()
         }),
         Column::count("Resident Groups per CU", "Maximum work groups per compute unit: the minimum allowed by its wave slots, vector registers, local data share (in steps of 512 bytes, 1280 on gfx950) and the limit of 16 multi-wave work groups.").per("compute unit").field(|row: &Row<'_>| row.occupancy.map(|it| it.work_groups).into()),
-        Column::percent("Theoretical Occupancy (%)", "Waves of these work groups / wave slots of the compute unit; empty if the format lacks registers or GPU limits, and for targets other than gfx9.").field(|row: &Row<'_>| {
+        Column::percent("Theoretical Occupancy (%)", "Waves of the resident work groups / wave slots of the compute unit; empty if the format lacks registers or GPU limits, and for targets other than gfx9.").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.percent).into()
         }),
-        Column::text("occupancy_limit", "Limiting resource.").with_role(Role::Detail).field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
+        Column::text("occupancy_limit", "Resource that limits the occupancy.").with_role(Role::Detail).field(|row: &Row<'_>| row.occupancy.map(|it| it.limit).into()),
         Column::count("Count", "Number of launches on all GPUs of this model.").field(|row: &Row<'_>| row.durations.count.into()),
     ];
     let fields = configuration

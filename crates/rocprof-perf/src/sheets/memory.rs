@@ -96,7 +96,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
     ];
     Sheet::with_context(
         "memory_copy_bandwidth",
-        "Memory copies by direction, source, destination and size, in that order; times only if the format has no sizes.",
+        "Memory copies by direction, source, destination and size, in that order. If the format has no sizes, the sheet has only times.",
         keys.into_iter().chain(durations("copy", |row: &CopyRow| &row.durations)).chain(rates),
         |analysis: &'a RocprofAnalysis| {
             let profile = analysis.profile();
@@ -206,8 +206,8 @@ pub(super) fn allocations<'a>() -> Sheet<'a, RocprofAnalysis> {
         .field(|row: &AllocationRow<'_>| row.operations.unknown.into()),
     ];
     let live = [
-        Column::new("Peak Live Bytes", Whole(Bytes), "Peak bytes allocated and not yet freed on the agent, the same in all its rows; empty without allocation addresses, and for a window, as more may have been allocated before it.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
-        Column::new("Live Bytes at End", Whole(Bytes), "Bytes allocated and never freed on the agent, the same in all its rows; empty if the peak is.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
+        Column::new("Peak Live Bytes", Whole(Bytes), "Peak bytes allocated and not yet freed on the agent, the same in all its rows; empty without allocation addresses, and for a window, because memory may have been allocated before it.").per("moment").field(|row: &AllocationRow<'_>| row.live.map(|live| live.peak).into()),
+        Column::new("Live Bytes at End", Whole(Bytes), "Bytes allocated and never freed on the agent, the same in all its rows; empty if the peak is empty.").field(|row: &AllocationRow<'_>| row.live.map(|live| live.now).into()),
     ];
     Sheet::with_context(
         "memory_allocations",

@@ -188,7 +188,7 @@ pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
         grouped(overruns.events.len() as u128),
         counted(facts.device.len(), "device event", "device events"),
         duration(facts.microseconds(excess)),
-        if overruns.kept { "" } else { "; they are truncated there" },
+        if overruns.kept { "" } else { "; they are truncated at its start" },
     );
     Verdict::Fires(Found {
         of: Some(facts.device.len() as u64),

@@ -140,7 +140,7 @@ pub(super) fn doubles(facts: &Facts<'_>) -> Verdict {
         Granularity::Finer => Some(Found::new(
             Severity::Info,
             facts.census.spans,
-            "times are so large that tools using doubles round them by up to 0.25 µs; this one does not",
+            "times are so large that tools using doubles round them by up to 0.25 µs; this program does not",
         )),
     };
     found.into()

@@ -136,7 +136,7 @@ pub static RULES: [Rule; 55] = [
         looks_for: "duplicate device events",
         remedy: "If the file was merged from overlapping recordings, report each one separately.",
         harm: Harm::Unreliable(&[Figure::SumsOfDeviceTime]),
-        consequence: Some("sums of kernel times count them twice"),
+        consequence: Some("sums of kernel times count duplicates twice"),
         elsewhere: &[],
         examine: file::repeated_events,
     },
@@ -261,7 +261,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R11",
         looks_for: "communication without a rank",
-        remedy: "Put each rank into its file name, so that job reports can distinguish the files.",
+        remedy: "Put the rank in each file name, so that job reports can tell the files apart.",
         harm: Harm::Unreliable(&[Figure::TablesOfRanks]),
         consequence: None,
         elsewhere: &[],
@@ -340,7 +340,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "W6",
         looks_for: "events past the recorder's window",
-        remedy: "Ignore idle time after the mark `Record Window End`: it is not the program's.",
+        remedy: "Ignore idle time after the mark `Record Window End`: the program did not cause it.",
         harm: Harm::Unreliable(&[Figure::IdleTimeAtTheEnd]),
         consequence: None,
         elsewhere: &[],
@@ -506,7 +506,7 @@ pub static RULES: [Rule; 55] = [
             Figure::SumsOfDeviceTime,
             Figure::CriticalPath,
         ]),
-        consequence: Some("busy time is uncertain by that much"),
+        consequence: Some("busy time is uncertain by the overrun"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],
@@ -542,7 +542,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "S2",
         looks_for: "copies that ROCm records on stream 0",
-        remedy: "Do not use the overlap of copies with kernels (kineto #1398).",
+        remedy: "Do not rely on the overlap of copies with kernels (kineto #1398).",
         harm: Harm::Unreliable(&[Figure::OverlapOfCopies]),
         consequence: None,
         elsewhere: &[],

@@ -66,7 +66,7 @@ pub(super) fn no_allocations(facts: &Facts<'_>) -> Verdict {
 
 pub(super) fn cut_device_times(facts: &Facts<'_>) -> Verdict {
     let fires = !facts.device.is_empty() && !facts.trace.facts().recorder.uncut_device_times;
-    let text = "device events that overlap the next one on their row are truncated there; a .pftrace lacks \
+    let text = "device events are truncated where the next one on their row starts; a .pftrace lacks \
         versions, devices, allocations and copy directions";
     when(fires, Severity::Note, device_events(facts), text)
 }

@@ -181,8 +181,8 @@ fn rate_fields<'a, R>(
     let rate = move |row: &R, rate: fn(Bandwidth) -> f64| bandwidth(row).map(rate).into();
     [
         ALGORITHMIC.per(one).field(move |row| rate(row, |rates| rates.algorithmic)),
-        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithm bandwidth × share that crosses a link: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
-        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) / time of the fastest device × the same share. Comparable with link speeds.").per(one).field(move |row| {
+        Column::new("bus_bandwidth (GiB/s)", ALGORITHMIC.kind, "Algorithm bandwidth × correction factor for link traffic: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all, else 1.").per(one).field(move |row| rate(row, |rates| rates.bus)),
+        Column::new("nccl_tests_busbw (GB/s)", Number(GigabytesPerSecond), "Bus bandwidth as reported by nccl-tests and rccl-tests (10⁹ bytes): message size (the larger of a device's input and output) / time of the fastest device × the correction factor of the bus bandwidth. Comparable with link speeds.").per(one).field(move |row| {
             rate(row, |rates| rates.message_bus)
         }),
     ]
@@ -331,7 +331,7 @@ fn operation_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, OperationRow<'a>>
             row.size.and_then(|size| row.tensors(|operation| operation.data_bytes(size))).into()
         }),
         SLICES.field(|row: &OperationRow<'_>| row.summary.slices.into()),
-        Column::count("incomplete_slices", "Number of executions without the kernel of a device whose profile shows other work; their skew and fastest device may be incomplete.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
+        Column::count("incomplete_slices", "Number of executions that lack the kernel of a device whose profile shows other work; their skew and fastest device may be wrong.").with_role(Role::Detail).field(|row: &OperationRow<'_>| row.summary.incomplete.into()),
         Column::count("num_kernels", "Number of kernels on all devices.").field(|row: &OperationRow<'_>| row.summary.kernels.into()),
         TOTAL_MS.field(|row: &OperationRow<'_>| row.summary.total_duration.to_milliseconds().into()),
         Column::milliseconds("waiting_ms", "Part of total_time_ms spent waiting for a later device: kernel time beyond the fastest kernel of the execution.").field(|row: &OperationRow<'_>| row.summary.waited.to_milliseconds().into()),
@@ -380,10 +380,10 @@ fn execution_fields<'a>() -> Vec<Field<&'a CollectiveAnalysis, &'a SliceMeasurem
     let mut fields = Vec::from(identity_fields(KIND, |row: &&SliceMeasurement| row.operation));
     fields.extend([
         Column::identifier("slice", "Execution number within the collective, from 0.").with_role(Role::Name).field(|row: &&SliceMeasurement| row.index.into()),
-        Column::milliseconds("start_ms", "Earliest start, relative to the profile's first event; for several profiles, the minimum, as each host has its own clock.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
-        Column::count("num_devices", "Number of devices with their kernel in the profile.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
+        Column::milliseconds("start_ms", "Earliest start, relative to the profile's first event; for several profiles, the minimum over profiles, because each host has its own clock.").field(|row: &&SliceMeasurement| row.start.to_milliseconds().into()),
+        Column::count("num_devices", "Number of devices whose kernel is in the profile.").field(|row: &&SliceMeasurement| row.ranks.len().into()),
         Column::count("missing_devices", "Number of group devices that have other work in the profile but lack this execution.").field(|row: &&SliceMeasurement| row.missing.into()),
-        Column::identifier("fastest_device", "Rank of the device with the shortest duration: it entered last and did not wait. For several groups, from the first.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
+        Column::identifier("fastest_device", "Rank of the device with the shortest duration: it entered last and did not wait. If there are several groups, that of the first group.").field(|row: &&SliceMeasurement| row.groups.first().map(|group| group.fastest).into()),
         Column::microseconds("min_dur_us", "Shortest duration.").per("device").field(|row: &&SliceMeasurement| row.min_duration.to_microseconds().into()),
         Column::microseconds("max_dur_us", "Longest duration.").per("device").field(|row: &&SliceMeasurement| row.max_duration.to_microseconds().into()),
         Column::microseconds("start_skew_us", "Latest minus earliest start on a node; empty for one device.").field(|row: &&SliceMeasurement| row.start_skew.map(Picoseconds::to_microseconds).into()),
@@ -458,12 +458,12 @@ fn size_fields<'a>() -> [Field<&'a CollectiveAnalysis, Shared<BufferSize>>; 7] {
         EFFECTIVE
             .named("effective_bw_mean (GB/s)")
             .per("collective")
-            .described("Mean of their effective bandwidths, see the sheet collective_buffers.")
+            .described("Mean effective bandwidth of these collectives, see the sheet collective_buffers.")
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.mean).into()),
         EFFECTIVE
             .named("effective_bw_std (GB/s)")
             .per("collective")
-            .described("Population standard deviation of their effective bandwidths.")
+            .described("Population standard deviation of the effective bandwidths of these collectives.")
             .spread_of(EFFECTIVE.name)
             .field(|(row, _): &Shared<BufferSize>| row.bandwidth.map(|rates| rates.std).into()),
     ]

@@ -189,7 +189,7 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new(
             "private_memory_bytes",
             Whole(Bytes),
-            "Private memory (scratch) per thread; above 0, registers were spilled or arrays indexed.",
+            "Private memory (scratch) per thread; above 0 if registers spill or local arrays are indexed.",
         )
         .per("thread")
         .field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),
@@ -323,7 +323,7 @@ pub(super) fn copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         .field(|row: &CopyRow<'_>| row.pid.into()),
         Column::text("name", "Name of the copy, including its direction.")
             .field(|row: &CopyRow<'_>| row.name.into()),
-        Column::text("kind", "Memory kinds; empty if not recorded.")
+        Column::text("kind", "Memory kinds of source and destination; empty if not recorded.")
             .field(|row: &CopyRow<'_>| row.details.kind.as_ref().into()),
         Column::identifier("destination", "Destination, as numbered by the profiler.")
             .with_role(Role::Name)

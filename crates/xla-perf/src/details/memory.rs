@@ -202,7 +202,7 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
 }
 
 const TIME: Column =
-    Column::milliseconds("time_ms", "First event of the interval, relative to the profile's first event.")
+    Column::milliseconds("time_ms", "Time of the interval's first event, counted from that of the profile.")
         .distinguishing();
 
 /// Stretches of the timeline: as many as a chart can show.
@@ -212,8 +212,8 @@ const STRETCHES: u32 = 1_000;
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         names::MEMORY_TIMELINE,
-        "Memory in use over time by allocator: one row for each thousandth of the time from first to last \
-         allocation, if the allocator was active in it.",
+        "Memory in use over time by allocator: one row for each thousandth of the time from the first to the \
+         last allocation, if the allocator was active in it.",
         [
             ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
             TIME.field(|row: &(String, MemoryPoint)| row.1.time.to_milliseconds().into()),

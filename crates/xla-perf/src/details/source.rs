@@ -194,7 +194,7 @@ pub(super) fn source_lines_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend(shares(SHARE_OF_KERNEL_TIME, CUMULATIVE, |row: &SourceLine<'_>| row.time.time.0));
     sheet(
         "source_lines",
-        "Device time by source line of the instructions, most first; instructions without a recorded \
+        "Device time by source line of the instructions, most time first; instructions without a recorded \
          source share one row.",
         fields,
         source_lines,
@@ -255,21 +255,21 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let total = TOTAL_MS
         .described(
             "Kernel time of the instructions, overlaps counted once, summed over executions, including \
-             scopes inside.",
+             nested scopes.",
         )
         .overlapping();
-    fields.extend(time_fields("Number of instructions, including scopes inside.", total, |row: &Scope| {
+    fields.extend(time_fields("Number of instructions, including nested scopes.", total, |row: &Scope| {
         &row.time
     }));
     fields.extend([
         Column::milliseconds("own_time_ms", "total_time_ms minus nested scopes.")
             .field(|row: &Scope| row.own.to_milliseconds().into()),
-        Column::percent("percent", "total_time_ms as a share of all device time; nested scopes count again.")
+        Column::percent("percent", "Share of all device time; a nested scope counts in its parents too.")
             .field(|row: &Scope| row.percent.into()),
     ]);
     sheet(
         "name_scopes",
-        "Device time by name scope of the framework, including scopes inside, most first: functions under jit, transformations such as transpose(jvp()), and names given by jax.named_scope and modules.",
+        "Device time by name scope of the framework, including nested scopes, most time first: functions under jit, transformations such as transpose(jvp()), and names given by jax.named_scope and modules.",
         fields,
         scopes,
     )

@@ -50,7 +50,8 @@ fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
             "Rows of the result; for column-major library calls, these are columns of a row-major result.",
         )
         .field(|row: &Row<'_>| row.extents.m.into()),
-        Column::count("N", "Other dimension of the result.").field(|row: &Row<'_>| row.extents.n.into()),
+        Column::count("N", "Columns of the result; rows if M counts columns.")
+            .field(|row: &Row<'_>| row.extents.n.into()),
         Column::count("K", "Contracted dimension.").field(|row: &Row<'_>| row.extents.k.into()),
         Column::new("Beta", Number(One), "Scale of the addend in a library call; empty for fusions.")
             .field(|row: &Row<'_>| row.extents.beta.into()),
@@ -151,7 +152,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     sheet(
         "gemms_detailed",
-        "Calls of the instructions of gemms one by one, on all GPUs, by UID.",
+        "Individual calls of the instructions in gemms, on all GPUs, by UID.",
         identity(|row: &CallRow<'a>| row.operator).into_iter().chain(fields),
         |analysis| {
             let row = |call: &'a Call| {

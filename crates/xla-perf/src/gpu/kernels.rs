@@ -54,7 +54,7 @@ const DIRECT_MS: Column =
 const MS_PER_GPU: Column = Column::new(
     "time ms per gpu",
     Number(Milliseconds),
-    "The sum divided by the number of GPUs that ran any kernel of the sheet.",
+    "Sum of the row's kernel durations divided by the number of GPUs that ran any kernel of the sheet.",
 )
 .per("gpu");
 const COUNT: Column = Column::new("Count", Count, "Kernels.");
@@ -69,7 +69,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
     [
         gpu_sheet(
             "kernel_launchers",
-            "Kernels one by one, by UID; only those that match a keyword if filtered by keywords.",
+            "Individual kernels, by UID; only those that match a keyword if filtered by keywords.",
             kernel_fields(),
             gpu_kernels,
         ),
@@ -119,7 +119,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
         ),
         gpu_sheet(
             "gpu_events_categorized_mean",
-            "Compute kernels by kind, per GPU on average. The kind is taken from the kernel's own name first and only then from its instruction's: library kernels of a convolution are GEMM here.",
+            "Compute kernels by kind, per GPU on average. The kind comes from the kernel's name, or else from the name of its instruction, so library kernels of a convolution count as GEMM.",
             kind_fields(
                 Column::new("name", Text, "Kernel category; Uncategorized Events if none."),
                 "time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
@@ -180,7 +180,7 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
         }),
-        Column::microseconds("GPU_kernel_launch_latency", "Start of the kernel minus start of its launching host call, in µs: its waiting time; empty if the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        Column::microseconds("GPU_kernel_launch_latency", "Time from the start of the launching host call to the start of the kernel, in µs; empty if the launch is not recorded.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let start = |event| analysis.trace().events().start(event);
             row.event.launch.map(|launch| analysis.us(start(row.event.event) - start(launch))).into()
         }),
@@ -376,7 +376,7 @@ fn name_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelSum<'a
             .only_in(Layout::Listed)
             .field_in(|analysis: &&JaxAnalysis, row: &KernelSum<'_>| analysis.ms(row.time).into()),
         COUNT.field(|row: &KernelSum<'_>| row.count.into()),
-        Column::names("Categories", "Categories of these kernels, by name.")
+        Column::names("Categories", "Categories of these kernels, in alphabetical order.")
             .field(|row: &KernelSum<'_>| text_list(&row.categories).into()),
     ];
     fields.into_iter().chain(share_fields())

@@ -95,7 +95,7 @@ fn by_category<'a>() -> Sheet<'a, JaxAnalysis> {
 fn by_name<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
         STEM.field_in(|analysis: &&JaxAnalysis, row: &Sum<'_>| row.group.name(analysis).into()),
-        Column::names("Categories", "Categories of these instructions, by name.").field_in(
+        Column::names("Categories", "Categories of these instructions, in alphabetical order.").field_in(
             |analysis: &&JaxAnalysis, row: &Sum<'_>| {
                 let call_categories = row.group.calls.iter();
                 let call_categories =
@@ -153,7 +153,7 @@ fn one_by_one<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::text("op_name", "Framework operation with its scopes, such as jit(f)/jit(main)/dot_general; for a fusion, from its result.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.op_name))),
         Column::text("source", "Source file and line of the instruction; empty if not recorded.").with_role(Role::Detail).field(|row: &OperatorRow<'_>| record(row, |record| unless_empty(&record.source))),
         Column::count("operation_count", "Number of calls on all GPUs.").field(|row: &OperatorRow<'_>| row.group.calls.len().into()),
-        Column::count("gpus", "Number of GPUs that ran it.").field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into()),
+        Column::count("gpus", "Number of GPUs that ran the instruction.").field_in(|context: &OperatorContext<'_>, row: &OperatorRow<'_>| gpus(context.analysis, &row.group).into()),
         Column::count("num_kernels", "Number of kernels in the first call.").per("call").field(|row: &OperatorRow<'_>| row.group.calls[0].kernels.len().into()),
     ];
     fields.extend(DIRECT_TIME.fields(|row: &OperatorRow<'_>| &row.times));

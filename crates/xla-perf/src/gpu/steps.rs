@@ -18,7 +18,7 @@ pub(super) const GPU: Column =
 const STEP: Column = Column::new("step", Identifier, "Execution number of the program on the GPU, from 0.")
     .with_role(Role::Name);
 const BUSY: Column =
-    Column::new("busy ms", Number(Milliseconds), "Time with at least one of its kernels running.")
+    Column::new("busy ms", Number(Milliseconds), "Time with at least one kernel of the execution running.")
         .with_role(Role::Headline);
 const STEP_TIME_MEAN: Column =
     Column::new("Step Time (µs)_mean", Number(Microseconds), "Mean busy time of steady executions.")
@@ -36,7 +36,7 @@ const STEP_TIME: Statistics = Statistics {
     std: Column::new(
         "Step Time (µs)_std",
         Number(Microseconds),
-        "Sample standard deviation (n − 1) of their busy time; empty for one execution.",
+        "Sample standard deviation (n − 1) of the busy time of steady executions; empty for one execution.",
     )
     .spread_of(STEP_TIME_MEAN.name)
     .per("execution"),
@@ -81,9 +81,9 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             (row.execution.end - row.execution.start).to_milliseconds().into()
         }),
         BUSY.field(|row: &Step<'_>| row.execution.busy.to_milliseconds().into()),
-        Column::milliseconds("gap ms", "From the end of the program's previous execution on the GPU to the start; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
+        Column::milliseconds("gap ms", "From the end of the program's previous execution on the GPU to the start of this one; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
         Column::count("num_kernels", "Kernels.").field(|row: &Step<'_>| row.execution.kernels.into()),
-        Column::flag("is_warm_up", "Whether it is an initial execution with over 1.1 × the median busy time of the later half of executions; never with fewer than three.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
+        Column::flag("is_warm_up", "Whether this is one of the program's first executions, with a busy time above 1.1 × the median of the later half of executions; never with fewer than three executions.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
         Column::percent("busy of steady (%)", "Busy time as a share of the program's mean steady busy time on the GPU.").field(|row: &Step<'_>| {
             row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
         }),

@@ -176,7 +176,7 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &CollectiveRow<'_>| row.time_range().1.to_microseconds().into()),
         Column::microseconds(
             "Shared time (us)",
-            "From the last start to the first end, with all cores taking part.",
+            "From the last start to the first end, while all cores take part.",
         )
         .field(|row: &CollectiveRow<'_>| row.shared_time().to_microseconds().into()),
         Column::microseconds("Start skew (us)", "From the first start to the last start.")

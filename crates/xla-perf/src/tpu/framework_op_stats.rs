@@ -208,10 +208,10 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
         Column::new("Rank", Count, "Rank, from 1.").with_role(Role::Name).field(|row: &Row<'_>| u64::from(row.row.rank).into()),
-        Column::new("Host/device", Text, "Host or device it ran on.").field(|row: &Row<'_>| row.row.place.as_str().into()),
+        Column::new("Host/device", Text, "Host or device on which the operation ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
         Column::new("Operation Type", Text, "Type; Unknown for HLO operations without a known framework operation, IDLE for idle time.").field(|row: &Row<'_>| row.row.kind.into()),
         NAME.field(|row: &Row<'_>| row.row.name.into()),
-        Column::new("#Occurrences", Count, "Maximum number of executions of one HLO operation, or number of host calls.").field(|row: &Row<'_>| {
+        Column::new("#Occurrences", Count, "Largest number of executions of any one HLO operation, or number of host calls.").field(|row: &Row<'_>| {
             row.row.occurrences.into()
         }),
         Column::new("Total time (us)", Number(Microseconds), "Time by the device clock, or the host clock for host rows.").field(|row: &Row<'_>| row.row.work.time.to_microseconds().into()),
@@ -233,7 +233,7 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Measured Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories / time (labeled GBytes/s by the XLA profiler).").field(|row: &Row<'_>| on_device(row, row.row.rates.memory_bandwidth)),
         Column::new("Operational Intensity (FLOPs/Byte)", Number(FlopsPerByte), "Floating-point operations per byte.").field(|row: &Row<'_>| on_device(row, row.row.rates.intensity)),
         Column::new("Bound by", Text, "Compute or HBM, whichever has the larger share of its peak; Unknown if neither is used or no peak is known.").with_role(Role::Detail).field(|row: &Row<'_>| row.row.bound_by.as_str().into()),
-        Column::new("Execution mode", Text, "Function: XLA runs complete programs.").with_role(Role::Detail).field(|_| "Function".into()),
+        Column::new("Execution mode", Text, "Always Function, because XLA runs complete programs.").with_role(Role::Detail).field(|_| "Function".into()),
     ];
     tpu_sheet(
         "framework_op_stats",

@@ -139,7 +139,7 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         }),
         SELF_SHARE.field(|row: &HloStatsRow<'_>| (row.self_fraction * 100.0).into()),
         Column::new("Cumulative total self time (%)", Number(Percent), "Running sum of the shares.").field(|row: &HloStatsRow<'_>| (row.cumulative_fraction * 100.0).into()),
-        Column::new("%time stalled by DMA", Number(Percent), "Share of its time stalled on memory transfers; 0 if not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
+        Column::new("%time stalled by DMA", Number(Percent), "Share of the operation's time stalled on memory transfers; 0 if not recorded.").field(|row: &HloStatsRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
         Column::new("Model GFLOP/s", Number(GigaflopsPerSecond), "The model's floating-point operations / time.").field(|row: &HloStatsRow<'_>| row.rates.model_flop_rate.into()),
         Column::new("Normalized GFLOP/s", Number(GigaflopsPerSecond), "Floating-point operations / time, normalized to the precision of the stated peak.").field(|row: &HloStatsRow<'_>| row.rates.flop_rate.into()),
         Column::new("Measured memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories / time.").field(|row: &HloStatsRow<'_>| row.rates.memory_bandwidth.into()),
@@ -147,17 +147,17 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("CMEM Read BW (GiB/s)", Number(GibibytesPerSecond), "Bytes read from common memory / time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_read.into()),
         Column::new("CMEM Write BW (GiB/s)", Number(GibibytesPerSecond), "Bytes written to common memory / time.").field(|row: &HloStatsRow<'_>| row.rates.bandwidth.cmem_write.into()),
         Column::new("Operational intensity (FLOPS/Byte)", Number(FlopsPerByte), "Floating-point operations per byte of all memories.").field(|row: &HloStatsRow<'_>| row.rates.intensity.into()),
-        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if it uses none; the reason if the profile lacks a core's peaks.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
+        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if the operation uses none; the reason if the profile lacks a core's peaks.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| match row.roof {
                 Ok(roof) => roof.bound_by.as_str().into(),
                 Err(missing) => missing.to_string().into(),
             }),
         Column::new("Rematerialization", Text, "Yes if the result is recomputed rather than kept.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_rematerialized).into()
         }),
-        Column::new("Outside Compilation", Text, "Yes if it exchanges data with host code.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
+        Column::new("Outside Compilation", Text, "Yes if the operation exchanges data with host code.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| {
             yes(row.is_outside_compilation).into()
         }),
-        Column::new("Autotuned", Text, "Yes if its implementation was autotuned (GPUs only).").with_role(Role::Detail).field(|_| yes(false).into()),
+        Column::new("Autotuned", Text, "Yes if the operation's implementation was autotuned (GPUs only).").with_role(Role::Detail).field(|_| yes(false).into()),
         Column::new("Source Info", Text, "Source file and line.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.source.as_str().into()),
         Column::new("Source Stack", Text, "Call stack, one frame per line.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| {
             row.op.source_stack.as_str().into()

@@ -327,19 +327,19 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new(
             "HBM bandwidth utilization (%)",
             Number(Percent),
-            "HBM bytes / time as a share of its peak, 100 at most.",
+            "HBM bytes / time as a share of the HBM peak, 100 at most.",
         )
         .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[0]).into()),
         Column::new(
             "On-chip read bandwidth utilization (%)",
             Number(Percent),
-            "Bytes read from on-chip memory / time as a share of its peak.",
+            "Bytes read from on-chip memory / time as a share of the memory's peak.",
         )
         .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[1]).into()),
         Column::new(
             "On-chip write bandwidth utilization (%)",
             Number(Percent),
-            "Bytes written to on-chip memory / time as a share of its peak.",
+            "Bytes written to on-chip memory / time as a share of the memory's peak.",
         )
         .field(|row: &Row<'_>| row.percent_of_peak(row.node.metrics.bandwidth_utilization[2]).into()),
         Column::new("GFLOP", Number(Gigaflops), "The model's floating-point operations, in 10⁹.")

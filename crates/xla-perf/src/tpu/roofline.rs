@@ -182,7 +182,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         }),
         Column::new("Total self time (%)", Number(Percent), "Self time as a share of total time.").field(|row: &RooflineRow<'_>| (row.self_fraction * 100.0).into()),
         Column::new("Cumulative total self time (%)", Number(Percent), "Running sum of the shares.").field(|row: &RooflineRow<'_>| (row.cumulative_fraction * 100.0).into()),
-        Column::new("%time stalled by DMA", Number(Percent), "Share of its time stalled on memory transfers.").field(|row: &RooflineRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
+        Column::new("%time stalled by DMA", Number(Percent), "Share of the operation's time stalled on memory transfers.").field(|row: &RooflineRow<'_>| (row.times.dma_stall_fraction * 100.0).into()),
         Column::new("Normalized FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Floating-point operations / time, normalized to the precision of the stated peak.").field(|row: &RooflineRow<'_>| row.rates.flop_rate.into()),
         Column::new("Model FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "The model's floating-point operations / time.").field(|row: &RooflineRow<'_>| row.rates.model_flop_rate.into()),
         Column::new("Memory BW (GiB/s)", Number(GibibytesPerSecond), "Bytes of all memories / time.").field(|row: &RooflineRow<'_>| {
@@ -199,8 +199,8 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("CMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte written to common memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.cmem_write.into()),
         Column::new("VMEM Read Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte read from vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_read.into()),
         Column::new("VMEM Write Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Floating-point operations per byte written to vector memory.").field(|row: &RooflineRow<'_>| row.rates.intensity_by_memory.vmem_write.into()),
-        Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Intensity for the limiting resource; for all memories if that is compute.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
-        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if it uses none.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
+        Column::new("Bottleneck Operational Intensity (FLOP/Byte)", Number(FlopsPerByte), "Intensity for the limiting resource; for all memories if compute is the limit.").field(|row: &RooflineRow<'_>| row.roof.bottleneck_intensity.into()),
+        Column::new("Bound by", Text, "Resource with the largest share of its peak: Compute, HBM, CMEM Read, CMEM Write, VMEM Read or VMEM Write; Unknown if the operation uses none.").with_role(Role::Detail).field(|row: &RooflineRow<'_>| row.roof.bound_by.as_str().into()),
         Column::new("Total Time per core (us)", Number(Microseconds), "Time divided by the number of tensor cores.").per("core").field(|row: &RooflineRow<'_>| row.time_per_core_us.into()),
         Column::new("Total Time (%)", Number(Percent), "Share of total time.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
@@ -208,8 +208,8 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100% efficiency with the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
         Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the compute peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
-        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Largest share of its peak among the memories.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
-        Column::new("Include Infeed/Outfeed", Flag, "Whether operations feeding the device are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
+        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Highest bandwidth utilization of any memory.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
+        Column::new("Include Infeed/Outfeed", Flag, "Whether infeed and outfeed operations are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
         Column::new("Program ID", Text, "Program number; 0 for the entire program.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()
         }),

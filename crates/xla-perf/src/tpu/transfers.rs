@@ -370,7 +370,7 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Program id", Text, "Program number.").with_role(Role::Provenance).field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
         Column::new("Start op", Text, "Operation that starts the transfer.").field(|row: &AsyncCopyRow<'_>| row.start.name.as_str().into()),
         DONE.field(|row: &AsyncCopyRow<'_>| row.done.name.as_str().into()),
-        Column::new("Direction", Text, "host to device, device to host, host to host or device to device, according to the memories of its shapes; among devices, for transfers between devices; other if not a copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
+        Column::new("Direction", Text, "host to device, device to host, host to host or device to device (within one device), by the memories of the operation's shapes; among devices (from one device to another); other if not a copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
         Column::new("Shape", Text, "Shape of the received data.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
         Column::new("Count", Count, "Number of executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
         Column::new("Bytes each", Number(Bytes), "Mean size per transfer.").per("copy").field(|row: &AsyncCopyRow<'_>| {
@@ -420,13 +420,13 @@ pub(super) fn host_offload_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Direction", Text, "host to device or device to host.").field(|row: &HostOffloadRow| row.direction.as_str().into()),
         Column::new("Count", Count, "Copies.").field(|row: &HostOffloadRow| row.count.into()),
         Column::new("GB", Number(Gigabytes), "Bytes of all copies, in 10⁹.").field(|row: &HostOffloadRow| (row.bytes as f64 / 1e9).into()),
-        Column::new("Busy (us)", Number(Microseconds), "Time with at least one in flight.").field(|row: &HostOffloadRow| {
+        Column::new("Busy (us)", Number(Microseconds), "Time with at least one copy in flight.").field(|row: &HostOffloadRow| {
             row.busy_time.to_microseconds().into()
         }),
-        Column::new("Exposed (us)", Number(Microseconds), "Time the core waited for them.").field(|row: &HostOffloadRow| {
+        Column::new("Exposed (us)", Number(Microseconds), "Time the core waited for the copies.").field(|row: &HostOffloadRow| {
             row.exposed.to_microseconds().into()
         }),
-        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes / busy time. Copies in both directions share a link, and each counts from its start, even while waiting for others, so the link can be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
+        Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes / busy time. Copies in both directions share a link, and each counts from its start, even while waiting for others, so the link itself may be faster.").field(|row: &HostOffloadRow| row.bandwidth().into()),
     ];
     tpu_sheet(
         "host_offload",
