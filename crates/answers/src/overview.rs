@@ -158,7 +158,7 @@ fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
     }
     const NAMED: usize = 5;
     for (operator, lost) in coverage.losses.iter().take(NAMED) {
-        let item = format!("time beyond the roofline: {operator}");
+        let item = format!("gap to the roofline: {operator}");
         facts.push(Fact { figure: Some((*lost, "µs")), ..text("roofline", &item, &duration(*lost)) });
     }
     for (operator, share) in coverage.unknown.iter().take(NAMED) {
@@ -222,7 +222,7 @@ mod tests {
             "time | idle | 30.0% | 30.0 | % of the window | GPU",
             "coverage | FLOPs and bytes known, share of device time | 80.0% | 80.0 | % | ",
             "coverage | communication, share of device time | 20.0% | 20.0 | % | ",
-            "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs | ",
+            "roofline | gap to the roofline: aten::mm | 5.000 µs | 5.0 | µs | ",
             "options | given | --topk_ops 3 |  |  | ",
             "left out | roofline, coverage | No shapes (R3). Record them. |  |  | ",
         ] {

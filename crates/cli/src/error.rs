@@ -47,7 +47,7 @@ pub(crate) enum Failure {
     #[error("{error}")]
     #[diagnostic(code("other-reader"), help("{advice}"))]
     OtherReader { error: IngestError, advice: &'static str },
-    #[error("{option} applies to one profile; a report on several covers their collectives only")]
+    #[error("{option} applies to a single profile; a report on several profiles covers only their collectives")]
     #[diagnostic(code("several-profiles"), help("omit the option, or pass one profile"))]
     SeveralProfiles { option: String },
     #[error("{option} applies to traces and profiles, not to Tenstorrent operations")]

@@ -106,9 +106,9 @@ struct TableView<'t> {
     /// One list of cells per row, in column order.
     #[schemars(with = "Vec<Vec<serde_json::Value>>")]
     rows: JsonRows<'t>,
-    /// Rows of the whole table.
+    /// Number of rows in the whole table.
     rows_total: usize,
-    /// Rows returned.
+    /// Number of rows returned.
     rows_returned: usize,
     /// Where the next rows start; null if these are the last.
     next: Option<usize>,

@@ -19,7 +19,7 @@ pub(crate) struct McpArguments {
     #[arg(long = "root", value_name = "DIR", required = true, num_args = 1..)]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Maximum length of an answer in characters, JSON and text each; further rows go to the next page
+    /// Maximum length of an answer in characters, separately for JSON and text; further rows go to the next page
     #[arg(long = "max-chars", value_name = "N", default_value = "24000", value_parser = clap::value_parser!(u64).range(4_000..=100_000))]
     pub(crate) max_chars: u64,
 
