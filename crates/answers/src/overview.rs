@@ -46,9 +46,9 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
         )
         .field(|fact: &Fact| fact.topic.into()),
         Column::text(ITEM, "Name of the value.").field(|fact: &Fact| fact.item.as_str().into()),
-        Column::text("value", "Value as text, times in a readable unit.")
+        Column::text("value", "Value as text, with times in a readable unit.")
             .field(|fact: &Fact| fact.value.as_str().into()),
-        Column::new(FIGURE, ColumnKind::Number(Unit::One), "Value as a number, if it is one.")
+        Column::new(FIGURE, ColumnKind::Number(Unit::One), "Value as a number; empty if it is only text.")
             .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
         Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
         Column::text(DEVICE, "Device that the value belongs to; empty for values of the whole recording.")

@@ -323,7 +323,7 @@ impl fmt::Display for Listing<'_> {
                 write!(f, "    differs from the overall mix in {alone}% of its steps")?;
                 match details.output.index {
                     0 => writeln!(f)?,
-                    _ => writeln!(f, ", {together}% including the rows above")?,
+                    _ => writeln!(f, "; together with the rows above, in {together}%")?,
                 }
             }
         }

@@ -313,7 +313,7 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     }
     let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);
     if hidden > 0 {
-        notes.push(format!("{hidden} more engines not drawn."));
+        notes.push(format!("{hidden} more engines are not drawn."));
     }
     if !timeline.footnote.is_empty() {
         notes.push(timeline.footnote.clone());
