@@ -64,7 +64,7 @@ pub enum Notice {
         advice: &'static str,
     },
     /// Device events without a launch in the trace are no part of the operators' figures.
-    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but under no operator" } else { "neither in the timeline nor under an operator" })]
+    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "counted in the timeline, but under no operator" } else { "counted neither in the timeline nor under any operator" })]
     #[diagnostic(code("unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.

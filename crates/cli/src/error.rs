@@ -294,8 +294,8 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         3,
-        "A --fail-on of `tracelens doctor`, `advise` or `compare` matches; the candidate of `tracelens gate` \
-         is slower.",
+        "A --fail-on condition of `tracelens doctor`, `advise` or `compare` is met; the candidate of \
+         `tracelens gate` is slower.",
     ),
     (4, "`tracelens gate` is inconclusive; an answer with --strict is incomplete."),
     (5, "The recordings of `tracelens gate` are unreliable, or differ in work or machine."),

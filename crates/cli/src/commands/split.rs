@@ -311,7 +311,7 @@ impl fmt::Display for Listing<'_> {
             writeln!(f, "  {}", escaped(&details.output.path.to_string_lossy()))?;
             writeln!(
                 f,
-                "    {}, {}, {} on GPUs: {} ms in {} ms",
+                "    {}, {}, {} on GPUs: busy {} of {} ms",
                 counted(details.steps.len(), "step", "steps"),
                 counted(usize::try_from(details.entries).unwrap_or(usize::MAX), "event", "events"),
                 grouped(details.device_events as u128),
