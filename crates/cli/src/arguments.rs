@@ -850,8 +850,8 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 
 /// Subcommands that read so many recordings and no more.
 const READ: [(&str, &str); 3] = [
-    ("tree", "one recording: pass one, or run it once for each"),
-    ("split", "one trace: pass one, or run it once for each"),
+    ("tree", "one recording: pass one, or run it once for each recording"),
+    ("split", "one trace: pass one, or run it once for each trace"),
     ("split match", "two traces, A and B: pass two"),
 ];
 

@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     #[error("{pattern}: is not a path pattern; expected {expected}")]
     #[diagnostic(code("pattern"))]
     Pattern { pattern: String, expected: &'static str },
-    #[error("{failed} of {of} recordings could not be reduced")]
+    #[error("{failed} of {of} recordings could not be reduced to tables")]
     #[diagnostic(code("not-mapped"), help("see the warnings"))]
     NotMapped { failed: usize, of: usize },
     #[error("none of the {files} files is from rank {missing}")]

@@ -194,7 +194,7 @@ const TERABYTES: Column = Column::new(
 .per("call");
 const MATCH: Column = Column::text(
     "match",
-    "Empty if the keys are equal; else why the rows match: operators that do the same work under different names, or keys that differ only in strides.",
+    "Empty if the keys are equal; otherwise, why the rows match: operators that do the same work under different names, or keys that differ only in strides.",
 )
 .with_role(Role::Detail);
 

@@ -10,7 +10,7 @@ Examples:
   claude mcp add tracelens -- tracelens mcp --root .  register it with an agent
 
 The server speaks the Model Context Protocol on standard input and output. It reads regular files below its roots, writes
-nothing and opens no connection. Only an --extension_file given here is run; clients cannot pass one.
+nothing and opens no connection. It runs an --extension_file only if it is given here; clients cannot pass one.
 `tracelens info skill` prints instructions for agents.";
 
 #[derive(Args)]

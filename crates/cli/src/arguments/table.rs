@@ -112,7 +112,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     let (column, given) = (&text[..place], &text[place + name.len() + 2..]);
     let number = |orders| match given.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(Test::Number(orders, number)),
-        _ => Err(format!("{name} compares numbers; {given:?} is not one")),
+        _ => Err(format!("{name} compares numbers; {given:?} is not a number")),
     };
     let test = match name {
         "eq" => Test::Equal(value(given)),

@@ -65,7 +65,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.busy_time).into()),
         Column::percent(
             "percent_of_kernel_time",
-            "kernel_time_us as a share of all phases.",
+            "kernel_time_us as a share of the sum over all phases.",
         ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
         Column::microseconds(
             "mean_step_gpu_us",
