@@ -85,11 +85,11 @@ impl TreeQuery {
             column(
                 Column::microseconds(
                     "device_us",
-                    "Sum of durations of the device events launched by it or its descendants.",
+                    "Sum of the durations of the device events launched by the event or its descendants.",
                 ),
                 &|row| row.us.into(),
             ),
-            column(Column::count("calls", "Number of calls with this name in this place."), &|row| {
+            column(Column::count("calls", "Number of calls with this name at this place."), &|row| {
                 (row.calls as i64).into()
             }),
         ];

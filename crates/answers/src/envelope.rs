@@ -49,11 +49,11 @@ pub struct Answer<'a> {
     pub status: Status,
     /// How reliable the figures are; null if no recording was examined.
     pub trust: Option<Trust>,
-    /// Read before relying on a figure.
+    /// Warnings to read before relying on a figure.
     pub warnings: Vec<AnswerWarning>,
     /// The error, if there is no answer.
     pub error: Option<Problem>,
-    /// The command's answer in its own form; null if its tables are the answer.
+    /// The answer in the command's own form; null if the tables are the answer.
     pub result: Value,
     /// Tables, one row per line.
     pub tables: Vec<JsonTable<'a>>,
@@ -104,11 +104,11 @@ pub struct Input {
     /// Its path as given.
     #[serde(skip)]
     pub path: PathBuf,
-    /// `t1`, `t2` …, its name in other members.
+    /// `t1`, `t2` …: how other members refer to it.
     pub id: String,
     /// Its role.
     pub role: Role,
-    /// Its name, without its folder unless requested.
+    /// Its name; with its folder only if requested.
     pub file: String,
     /// Its size; null for directories and standard input.
     pub bytes: Option<u64>,
@@ -177,7 +177,7 @@ pub struct Trust {
     pub truncated: bool,
     /// Bytes of the unpacked file that could not be used; null if damaged compression leaves this unknown.
     pub bytes_lost: Option<u64>,
-    /// Entries of the file that are not events, and events without a usable time.
+    /// Number of entries of the file that are not events, and of events without a usable time.
     pub events_lost: u64,
     /// Number of steps.
     pub steps: Option<u64>,
@@ -192,10 +192,10 @@ pub struct Trust {
 pub enum ClockTrust {
     /// No disagreement found.
     Sound,
-    /// They differ or drift; the sheet `recording` says by how much.
+    /// The clocks differ or drift; the sheet `recording` says by how much.
     Doubtful,
-    /// They disagree too much to correct, or much device work starts before its launch: times between host and device
-    /// are meaningless.
+    /// The clocks disagree too much to correct, or much device work starts before its launch: times between host and
+    /// device are meaningless.
     Wrong,
 }
 
@@ -248,7 +248,7 @@ pub enum Place {
 pub struct Lost {
     /// Bytes of the unpacked file.
     pub bytes: u64,
-    /// Events, or entries that should be events.
+    /// Number of events, or of entries that should be events.
     pub events: u64,
     /// Time in which at least one of these events ran, in µs; null if unknown.
     pub time_us: Option<f64>,
@@ -638,7 +638,7 @@ pub(crate) struct Losses {
     pub truncated: bool,
     /// Bytes; `None` where damaged compression leaves that unknown.
     pub bytes: Option<u64>,
-    /// Events, or entries that should be events.
+    /// Number of events, or of entries that should be events.
     pub events: u64,
 }
 

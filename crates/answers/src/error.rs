@@ -141,7 +141,7 @@ pub enum Error {
         JobError,
     ),
     /// None of a job's recordings can be used.
-    #[error("none of {recordings} recordings can be used; the first: {first}")]
+    #[error("none of the {recordings} recordings can be used; error of the first: {first}")]
     #[diagnostic(code("no-ranks"))]
     NoRanks {
         /// How many.

@@ -31,7 +31,7 @@ pub(crate) fn device_recording_advice(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
         Some(RecordingKind::Nsys) => "record it with nsys profile --trace=cuda,nvtx",
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
-        _ if lost_events(trace) => "they may be in the lost part: copy the file again, or record again",
+        _ if lost_events(trace) => "device events may be in the lost part: copy the file or record again",
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
             "PyTorch's profiler records no MPS work: use torch.mps.profiler and Instruments"
@@ -64,7 +64,7 @@ pub(crate) fn host_alone(analysis: &Analysis) -> String {
     let why = match launches() {
         _ if lost_events(trace) => "no device work in the readable part of this recording".to_owned(),
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
-            return "MPS work is not in this recording: times are host times, waits for MPS included"
+            return "MPS work is not in this recording: times are host times, including waits for MPS"
                 .to_owned();
         }
         0 => "no device work in this recording".to_owned(),

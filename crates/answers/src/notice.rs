@@ -41,7 +41,7 @@ pub enum Notice {
     #[diagnostic(transparent)]
     ComparisonAsTraceLens(ParityNotice),
     /// The compared trees come from different kinds of recordings.
-    #[error("A is {} and B is {}: recorders differ in coverage, so items in only one run may occur in both", .kinds[0], .kinds[1])]
+    #[error("A is {} and B is {}: they record different things, so an item found in only one recording may occur in both runs", .kinds[0], .kinds[1])]
     #[diagnostic(code("other-kind-of-run"), severity(Error))]
     OtherKindOfRun {
         /// The kinds of A and of B.
@@ -64,7 +64,7 @@ pub enum Notice {
         advice: &'static str,
     },
     /// Device events without a launch in the trace are no part of the operators' figures.
-    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "in the timeline, but under no operator" } else { "neither in the timeline nor under an operator" })]
+    #[error("{} ({}) without a launch in the recording: {}", counted(*.events, "device event", "device events"), duration(*.time_us), if *.in_timeline { "counted in the timeline, but under no operator" } else { "counted neither in the timeline nor under any operator" })]
     #[diagnostic(code("unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
@@ -156,7 +156,7 @@ pub enum Notice {
         launches: usize,
     },
     /// Graph captures were given, but the trace launches no graph.
-    #[error("the trace launches no graphs for the captures to expand")]
+    #[error("the trace has no graph launches, so there is nothing to expand with the captures")]
     #[diagnostic(code("no-graphs"), severity(Warning))]
     NoGraphs,
     /// Some graph launches match no capture.
@@ -278,7 +278,7 @@ fn unknown_peaks(device: Option<&str>) -> String {
 fn viewed(profile: Option<&Path>) -> String {
     match profile {
         Some(profile) => format!("the profile {} beside it", profile.display()),
-        None => "its profile (*.xplane.pb), not beside it,".to_owned(),
+        None => "its profile (*.xplane.pb), which is not beside it,".to_owned(),
     }
 }
 

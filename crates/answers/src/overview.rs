@@ -46,9 +46,9 @@ pub(crate) fn sheet<'a>(name: &'static str) -> Sheet<'a, Overview<'a>> {
         )
         .field(|fact: &Fact| fact.topic.into()),
         Column::text(ITEM, "Name of the value.").field(|fact: &Fact| fact.item.as_str().into()),
-        Column::text("value", "Value as text, times in a readable unit.")
+        Column::text("value", "Value as text, with times in a readable unit.")
             .field(|fact: &Fact| fact.value.as_str().into()),
-        Column::new(FIGURE, ColumnKind::Number(Unit::One), "Value as a number, if it is one.")
+        Column::new(FIGURE, ColumnKind::Number(Unit::One), "Value as a number; empty if it is only text.")
             .field(|fact: &Fact| fact.figure.map(|(figure, _)| figure).into()),
         Column::text("unit", "Unit of the figure.").with_role(Role::Detail).field(|fact: &Fact| fact.figure.map(|(_, unit)| unit).into()),
         Column::text(DEVICE, "Device that the value belongs to; empty for values of the whole recording.")
@@ -158,7 +158,7 @@ fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
     }
     const NAMED: usize = 5;
     for (operator, lost) in coverage.losses.iter().take(NAMED) {
-        let item = format!("time beyond the roofline: {operator}");
+        let item = format!("gap to the roofline: {operator}");
         facts.push(Fact { figure: Some((*lost, "µs")), ..text("roofline", &item, &duration(*lost)) });
     }
     for (operator, share) in coverage.unknown.iter().take(NAMED) {
@@ -222,7 +222,7 @@ mod tests {
             "time | idle | 30.0% | 30.0 | % of the window | GPU",
             "coverage | FLOPs and bytes known, share of device time | 80.0% | 80.0 | % | ",
             "coverage | communication, share of device time | 20.0% | 20.0 | % | ",
-            "roofline | time beyond the roofline: aten::mm | 5.000 µs | 5.0 | µs | ",
+            "roofline | gap to the roofline: aten::mm | 5.000 µs | 5.0 | µs | ",
             "options | given | --topk_ops 3 |  |  | ",
             "left out | roofline, coverage | No shapes (R3). Record them. |  |  | ",
         ] {

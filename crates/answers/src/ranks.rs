@@ -392,7 +392,7 @@ fn statements(finding: &JobFinding) -> Vec<String> {
     let share = |time: i64| decimal(time as f64 / finding.device.max(1) as f64 * 100.0, 1);
     let mut statements = vec![format!(
         "communication takes {}% of device time, {}% exposed; ranks spend {}% of device time waiting in \
-         collectives for the last to enter",
+         collectives for the last rank to enter",
         share(finding.communication),
         share(finding.exposed_communication),
         share(finding.waiting),

@@ -189,7 +189,7 @@ fn calls_numbered(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<Cal
     let events = tree.trace().events();
     let event_call = |&uid: &u32| {
         let operator = events.find_uid(uid).and_then(|event| operator_of(tree, event));
-        let advice = "indices count the entries of the event list from 0, as example UID of ops_all does";
+        let advice = "an index is a position in the event list, from 0, as in column example UID of ops_all";
         let what = || format!("operator at or above event {uid}");
         operator.map(|event| key(events, event)).ok_or_else(|| not_recorded(path, what(), advice))
     };

@@ -284,7 +284,8 @@ fn executions(analysis: &JaxAnalysis) -> Option<String> {
     let mut line = format!("{name}: {count}, busy {} on average", duration(mean(&steady)));
     if !warm_up.is_empty() {
         // Writing to a String cannot fail.
-        let _ = write!(line, " after {} to warm up ({})", warm_up.len(), duration(mean(&warm_up)));
+        let runs = counted(warm_up.len(), "warm-up execution", "warm-up executions");
+        let _ = write!(line, " after {runs} ({})", duration(mean(&warm_up)));
     }
     Some(line)
 }

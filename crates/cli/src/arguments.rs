@@ -224,7 +224,7 @@ pub(crate) enum Command {
     },
     /// Print the JSON schema of --json answers, or of `gate save` files
     Schema {
-        /// Document to describe
+        /// Document whose schema to print
         #[arg(value_parser = document_parser(), value_name = "DOCUMENT", default_value = "answer")]
         document: Document,
     },
@@ -238,7 +238,7 @@ pub(crate) enum Command {
     InfoSkill,
     /// Print a completion script for a shell
     Completions {
-        /// Shell to complete for
+        /// Shell for which to print the script
         shell: Shell,
     },
     /// Print a manual page: tracelens man | man -l -
@@ -850,8 +850,8 @@ fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
 
 /// Subcommands that read so many recordings and no more.
 const READ: [(&str, &str); 3] = [
-    ("tree", "one recording: pass one, or run it once for each"),
-    ("split", "one trace: pass one, or run it once for each"),
+    ("tree", "one recording: pass one, or run it once for each recording"),
+    ("split", "one trace: pass one, or run it once for each trace"),
     ("split match", "two traces, A and B: pass two"),
 ];
 

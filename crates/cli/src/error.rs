@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     #[error("{pattern}: is not a path pattern; expected {expected}")]
     #[diagnostic(code("pattern"))]
     Pattern { pattern: String, expected: &'static str },
-    #[error("{failed} of {of} recordings could not be reduced")]
+    #[error("{failed} of {of} recordings could not be reduced to tables")]
     #[diagnostic(code("not-mapped"), help("see the warnings"))]
     NotMapped { failed: usize, of: usize },
     #[error("none of the {files} files is from rank {missing}")]
@@ -47,7 +47,7 @@ pub(crate) enum Failure {
     #[error("{error}")]
     #[diagnostic(code("other-reader"), help("{advice}"))]
     OtherReader { error: IngestError, advice: &'static str },
-    #[error("{option} applies to one profile; a report on several covers their collectives only")]
+    #[error("{option} applies to a single profile; a report on several profiles covers only their collectives")]
     #[diagnostic(code("several-profiles"), help("omit the option, or pass one profile"))]
     SeveralProfiles { option: String },
     #[error("{option} applies to traces and profiles, not to Tenstorrent operations")]
@@ -294,8 +294,8 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         3,
-        "A --fail-on of `tracelens doctor`, `advise` or `compare` matches; the candidate of `tracelens gate` \
-         is slower.",
+        "A --fail-on condition of `tracelens doctor`, `advise` or `compare` is met; the candidate of \
+         `tracelens gate` is slower.",
     ),
     (4, "`tracelens gate` is inconclusive; an answer with --strict is incomplete."),
     (5, "The recordings of `tracelens gate` are unreliable, or differ in work or machine."),

@@ -498,7 +498,7 @@ fn write_coverage(
             .collect()
     };
     if let (Some(architecture), Some(near)) = (architecture, coverage.near_percent) {
-        let reached = format!("roofline of {architecture}: {} of covered time above 50%", percent(near));
+        let reached = format!("roofline of {architecture}: above 50% for {} of covered time", percent(near));
         line(&with_parts(reached, "gaps", named(&coverage.losses, &duration)), out);
     }
     if detail != Detail::All {

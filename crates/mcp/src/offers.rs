@@ -101,7 +101,7 @@ const OPENINGS: [Opening; 3] = [
         about: "Choose the kernel most worth optimizing.",
         paths: &[("trace", "The recording")],
         text: "Choose the kernel of this program most worth optimizing. Open the recording, read advise and \
-               the table unified_perf_summary sorted by the time lost to the roofline, and pick one kernel; state \
+               the table unified_perf_summary sorted by the gap to the roofline, and pick one kernel; state \
                its minimum, probable and maximum gain.",
     },
 ];

@@ -53,8 +53,8 @@ tools! {
                       Tenstorrent CSV) and hold it. Returns a handle, how reliable its figures are, and its \
                       tables. Start here.";
     "close" Close close "Release a held recording and its memory.";
-    "summary" TraceArguments summary "Where the time of a recording went: devices, time split, steps, bound, and \
-                               the first findings.";
+    "summary" TraceArguments summary "Where the time of a recording went: devices, time split, steps, what \
+                               bounds it, and the first findings.";
     "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
                              tables, `columns` explains their columns.";
     "why" TargetArguments why "Explain one operator, kernel, module or event: time, calls, spread, callers, \

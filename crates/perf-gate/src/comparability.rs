@@ -250,7 +250,7 @@ impl Comparability {
         }
         if setup.linked_percent < LINKED_ENOUGH {
             let found = format!(
-                "only {}% of device time has a launch in the recording, expected {LINKED_ENOUGH}%",
+                "only {}% of device time has a launch in the recording, expected at least {LINKED_ENOUGH}%",
                 decimal(setup.linked_percent, 1)
             );
             self.add(CheckName::Linked, CheckOutcome::Refuse, sided, found);

@@ -330,7 +330,7 @@ fn metric_result(
         let change = result.values[1] - result.values[0];
         let matters = limits.slower_by * step[0].max(step[1]);
         (result.decision, result.because) = match change {
-            0.0 => (Decision::Pass, Some("it takes no time in either".to_owned())),
+            0.0 => (Decision::Pass, Some("it takes no time in either version".to_owned())),
             more if more >= matters => (
                 Decision::Fail,
                 Some(

@@ -15,8 +15,8 @@ pub const MOST_STEPS: usize = 256;
 /// A recording of one version of a program. All times are in nanoseconds, per step in the order of
 /// [`Recording::steps`].
 ///
-/// Every nanosecond of a step belongs to one part: a unit's computation or copy, exposed communication, or idle. So the
-/// parts add up to the step, and their changes to the step's change.
+/// Every nanosecond of a step belongs to one part: a unit's computation or copy, exposed communication, or idle time.
+/// So the parts add up to the step, and their changes to the step's change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
     /// Name of the file.
@@ -46,7 +46,7 @@ pub struct Recording {
     pub exposed_communication: Vec<i64>,
     /// Idle time of each step.
     pub idle: Vec<i64>,
-    /// Kernels, copies and fills of each step.
+    /// Number of kernels, copies and fills in each step.
     pub kernels: Vec<u32>,
 }
 
@@ -93,13 +93,13 @@ pub struct Workload {
 pub struct Steps {
     /// Kind of step, such as `step`.
     pub kind: String,
-    /// Evidence for them, such as `recorded steps`.
+    /// Evidence for the steps, such as `recorded steps`.
     pub evidence: String,
     /// Number of recorded steps.
     pub recorded: usize,
-    /// Index of each among the recorded steps.
+    /// Index of each step among the recorded steps.
     pub index: Vec<usize>,
-    /// Length of each on the device: the sum of its parts.
+    /// Length of each step on the device: the sum of its parts.
     pub duration: Vec<i64>,
 }
 
@@ -120,11 +120,12 @@ pub struct Unit {
     pub module: String,
     /// Name of the kernel or copy.
     pub kernel: String,
-    /// Calls of the operator per step.
+    /// Number of calls of the operator per step.
     pub calls: f64,
     /// Total duration in each step.
     pub kernel_time: Vec<i64>,
-    /// Its own part of each step: as [`Unit::kernel_time`], but overlaps count toward one unit. Null if they are equal.
+    /// Its own part of each step: like [`Unit::kernel_time`], but overlapping time counts toward only one unit. Null if
+    /// both are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_time: Option<Vec<i64>>,
 }

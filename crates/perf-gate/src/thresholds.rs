@@ -121,7 +121,7 @@ warmup = 1             # first steps of each recording that do not count
 inconclusive = "warn"  # if inconclusive: pass, warn (exit code 4) or fail
 
 [noise]
-assumed = "1%"         # spread between jobs of one version, until the baseline has 6
+assumed = "1%"         # spread between jobs of one version, until the baseline has 6 jobs
 
 # Gated metrics: step_wall, gpu_busy, idle, exposed_comm, kernel_count, op:NAME, module:NAME, kernel:NAME.
 [[metric]]

@@ -79,14 +79,14 @@ const EVENT_COLUMNS: [EventColumn; 13] = [
     EventColumn {
         column: Column::identifier(
             "external_id",
-            "ID shared by an operator and its calls and device events.",
+            "ID shared by an operator, its calls and its device events.",
         ),
         cells: |analysis| whole(analysis, |events, event| events.external_id(event)),
     },
     EventColumn {
         column: Column::identifier(
             "parent",
-            "Index of the enclosing event; for a device event, of the launch.",
+            "Index of the enclosing event; for a device event, index of its launch.",
         ),
         cells: |analysis| {
             let parent = |event| analysis.tree().parent(event);

@@ -98,7 +98,7 @@ struct TableView<'t> {
     name: &'t str,
     /// Meaning of a row; null if not stated.
     title: Option<&'t str>,
-    /// Columns that identify a row of the whole table; empty if two rows share them or one was not selected.
+    /// Columns that identify a row of the whole table; empty if they are not unique, or one of them was not selected.
     key: &'t [String],
     /// Caveats of the whole table.
     caveats: Vec<&'t str>,
@@ -106,13 +106,13 @@ struct TableView<'t> {
     /// One list of cells per row, in column order.
     #[schemars(with = "Vec<Vec<serde_json::Value>>")]
     rows: JsonRows<'t>,
-    /// Rows of the whole table.
+    /// Number of rows in the whole table.
     rows_total: usize,
-    /// Rows returned.
+    /// Number of rows returned.
     rows_returned: usize,
     /// Where the next rows start; null if these are the last.
     next: Option<usize>,
-    /// Columns the rows were sorted by, on request.
+    /// Columns by which the rows were sorted; only if sorting was requested.
     sort: &'t [String],
     absent: Vec<Absent<'t>>,
 }

@@ -293,7 +293,7 @@ fn notes(picture: &StackedTime, placed: &[Vec<Placed<'_>>]) -> Vec<String> {
     }
     let hidden = picture.bars.len().saturating_sub(MOST_BARS);
     if hidden > 0 {
-        notes.push(format!("{hidden} more bars not drawn."));
+        notes.push(format!("{hidden} more bars are not drawn."));
     }
     if !picture.footnote.is_empty() {
         notes.push(picture.footnote.clone());

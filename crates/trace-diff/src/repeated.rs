@@ -87,21 +87,26 @@ pub(crate) fn repeated_sheet<'a, A>(
     parts: impl Fn(&'a A) -> &'a [RepeatedPart] + Send + Sync + 'a,
 ) -> Sheet<'a, A> {
     let fields = [
-        Column::text("part", "Repeated part, by A's names.")
+        Column::text("part", "Repeated part, with the names in A.")
             .field(|part: &&RepeatedPart| part.name.as_str().into()),
-        Column::count("count_a", "Occurrences in A.").field(|part: &&RepeatedPart| part.counts[0].into()),
-        Column::count("count_b", "Occurrences in B.").field(|part: &&RepeatedPart| part.counts[1].into()),
+        Column::count("count_a", "Number of occurrences in A.")
+            .field(|part: &&RepeatedPart| part.counts[0].into()),
+        Column::count("count_b", "Number of occurrences in B.")
+            .field(|part: &&RepeatedPart| part.counts[1].into()),
         Column::microseconds(
             "median_a_us",
-            "Median device time of one occurrence in A, in µs, waiting included.",
+            "Median device time of one occurrence in A, in µs, including waiting.",
         )
         .with_role(Role::Headline)
         .per("occurrence")
         .field(|part: &&RepeatedPart| part.median_us[0].into()),
-        Column::microseconds("median_b_us", "The same in B.")
-            .with_role(Role::Headline)
-            .per("occurrence")
-            .field(|part: &&RepeatedPart| part.median_us[1].into()),
+        Column::microseconds(
+            "median_b_us",
+            "Median device time of one occurrence in B, in µs, including waiting.",
+        )
+        .with_role(Role::Headline)
+        .per("occurrence")
+        .field(|part: &&RepeatedPart| part.median_us[1].into()),
         Column::microseconds("delta_us", "Median in B minus median in A; above 0, B takes longer.")
             .with_role(Role::Headline)
             .per("occurrence")
@@ -110,13 +115,13 @@ pub(crate) fn repeated_sheet<'a, A>(
         Column::new(
             "likeness",
             ColumnKind::Number(Unit::One),
-            "Similarity of their calls, 0 to 1: shared calls / all calls.",
+            "Similarity of the calls in A and B, 0 to 1: shared calls / all calls.",
         )
         .field(|part: &&RepeatedPart| part.likeness.into()),
     ];
     Sheet::with_context(
         format!("{}{suffix}", names::REPEATED_PARTS),
-        "Parts that both runs repeat, such as model layers, with the time of one; for recordings that cover different amounts of work.",
+        "Parts that both runs repeat, such as model layers, with the time of one occurrence; for recordings that cover different amounts of work.",
         fields,
         move |analysis: &'a A| {
             let rows: Vec<&RepeatedPart> = parts(analysis).iter().collect();

@@ -136,7 +136,7 @@ const STATUS: Column =
         .with_role(Role::Headline);
 const TIME: Column = Column::microseconds(
     "time_us…",
-    "Time in the run named in the header, A first; time_us_per_step if divided by the run's steps, time_us_per_call if the recordings cover different amounts of work.",
+    "Time in the run named in the header, A first; named time_us_per_step if divided by the run's steps, time_us_per_call if the recordings cover different amounts of work.",
 )
 .with_role(Role::Headline);
 const DELTA: Column = Column::microseconds("delta_us", "Time of B minus time of A: above 0, B takes longer.")
@@ -145,7 +145,7 @@ const DELTA: Column = Column::microseconds("delta_us", "Time of B minus time of 
 const SPEEDUP: Column = Column::new(
     "speedup",
     ColumnKind::Number(Unit::One),
-    "Time of A / time of B: above 1, B is faster; empty if either run lacks it.",
+    "Time of A / time of B: above 1, B is faster; empty if either run lacks the row.",
 )
 .with_role(Role::Headline)
 .judged(Verdict::AboveOneIsBetter);
@@ -167,7 +167,7 @@ const CUMULATIVE: Column = Column::percent("cumulative_share", "Running sum of s
 const CALLS: Column = Column::new(
     "calls…",
     ColumnKind::Number(Unit::One),
-    "Number of calls in the run named in the header; calls_per_step if divided by the run's steps.",
+    "Number of calls in the run named in the header; named calls_per_step if divided by the run's steps.",
 );
 const MEAN: Column = Column::microseconds("mean_us…", "Mean time per call.").per("call");
 const STD: Column = Column::microseconds(
@@ -194,7 +194,7 @@ const TERABYTES: Column = Column::new(
 .per("call");
 const MATCH: Column = Column::text(
     "match",
-    "Empty if the keys are equal; else why the rows match: operators that do the same work under different names, or keys that differ only in strides.",
+    "Empty if the keys are equal; otherwise, why the rows match: operators that do the same work under different names, or keys that differ only in strides.",
 )
 .with_role(Role::Detail);
 
@@ -270,7 +270,7 @@ fn run_columns(
 
 /// The steps from the time of A to that of B.
 fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
-    const PART: Column = Column::text("part", "A complete run, or a part of it that differs.");
+    const PART: Column = Column::text("part", "A complete run, or a part of its time that differs.");
     const WHOLE: Column =
         Column::milliseconds("whole_ms", "Time of a run, per step if both step counts are known.");
     const CHANGE: Column = Column::milliseconds(
@@ -280,7 +280,7 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
     .with_role(Role::Headline)
     .judged(Verdict::LessIsBetter);
     const BASE: Column =
-        Column::milliseconds("base_ms", "Lower end of the step in the chart.").with_role(Role::Detail);
+        Column::milliseconds("base_ms", "Lower end of the bar in the chart.").with_role(Role::Detail);
     const RISE: Column = Column::milliseconds("slower_ms", "delta_ms if above 0.").with_role(Role::Detail);
     const FALL: Column = Column::milliseconds("faster_ms", "−delta_ms if below 0.").with_role(Role::Detail);
     let ms = |us: f64| us / 1e3;

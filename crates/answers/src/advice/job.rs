@@ -26,7 +26,7 @@ pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advi
             None => kind.as_str().to_owned(),
         });
         let mut evidence = vec![format!(
-            "last to enter {} of {}, {} later than the median rank in total",
+            "last to enter {} of {}; in total {} later than the median rank",
             straggler.late,
             counted(straggler.collectives as usize, "collective", "collectives"),
             duration(lateness)

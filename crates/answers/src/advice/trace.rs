@@ -284,7 +284,7 @@ impl<'a> Builder<'a> {
             unknown: match work.gap {
                 Some(RooflineShares::COPIES | RooflineShares::COMMUNICATION) => None,
                 Some(_) if is_graph_launch(self.trace.name(work.operator)) => {
-                    Some("a graph replay; capture traces expand it (tracelens inference --capture_folder)")
+                    Some("a graph replay; expand it with its captures (tracelens inference --capture_folder)")
                 }
                 gap => gap,
             },

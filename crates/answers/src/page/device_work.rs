@@ -25,7 +25,7 @@ pub(super) const EXPOSED: &str = "Every moment counts once: as computation if an
                                   communication, else as copies, else as idle.";
 
 /// The counter of work that the host is ahead of the devices.
-const QUEUE: &str = "launched, not begun";
+const QUEUE: &str = "launched, not started";
 
 /// Without a device or a stream.
 const NONE: i64 = -1;
@@ -122,7 +122,7 @@ pub(super) const IDLE_KINDS: [IdleKind; 12] = [
     idle("idle: blocking copy", "blocking copy", "late launch: the host waited for a copy"),
     idle("idle: between kernels", "between kernels", "between kernels: already launched, a short wait"),
     idle("idle: already launched", "already launched", "already launched, a long wait"),
-    idle("idle: unknown launch", "unknown launch", "the launch of the next event is not recorded"),
+    idle("idle: launch not recorded", "launch not recorded", "the launch of the next event is not recorded"),
     idle("not recorded", "not recorded", "not recorded: the device may have been busy"),
     idle("idle: allocation", "allocation", "late launch: the host allocated or freed memory"),
     idle("idle: initialization", "initialization", "late launch: initialization on first use"),

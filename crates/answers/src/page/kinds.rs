@@ -41,7 +41,7 @@ const LOOKS: [(&str, &str, &str); 33] = [
     ("initialization", "#d8dca0", "8"),
     ("host operator", "#f3c98b", "9"),
     ("profiler", "#9fd6d2", "0"),
-    ("unknown launch", "#b9bfc7", "?"),
+    ("launch not recorded", "#b9bfc7", "?"),
     ("not recorded", "#dfd5cb", "–"),
     (HOST_OPERATOR, "#9db7d5", ""),
     (HOST_CALL, "#d9b99b", ""),

@@ -182,7 +182,7 @@ pub(super) fn communication_of_rank(tables: &Tables) -> Option<Communication> {
         per_ms: 1e3,
     };
     let points = points_of_collectives(tables, &columns).filter(|points| !points.is_empty())?;
-    let note = "Bus bandwidth of the fastest run of each collective. Times include waiting for other ranks.";
+    let note = "Bus bandwidth of the fastest call of each collective. Times include waiting for other ranks.";
     Some(Communication { note: note.to_owned(), points, ranks: None })
 }
 

@@ -14,7 +14,7 @@ Examples:
   tracelens advise trace.json.gz --json                    the same for programs
   tracelens advise trace.json.gz --markdown advice.md      the same for a ticket
   tracelens advise trace.json.gz --baseline old.json.gz    plus what got slower since then
-  tracelens advise trace.json.gz --fail-on 'IDLE-*'        exit code 3 on such a finding";
+  tracelens advise trace.json.gz --fail-on 'IDLE-*'        exit code 3 on any IDLE finding";
 
 #[derive(Args)]
 pub(crate) struct AdviseArguments {
@@ -45,7 +45,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long = "min_share", value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
     pub(crate) min_share: f64,
 
-    /// Exit with code 3 if a finding of these rules is shown, such as IDLE-*. Repeatable
+    /// Exit with code 3 if a finding of these rules is shown. Repeatable. Example: IDLE-*
     #[arg(long = "fail-on", value_name = "PATTERN", value_parser = rule_pattern)]
     pub(crate) fail_on: Vec<String>,
 

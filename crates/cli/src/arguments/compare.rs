@@ -27,7 +27,7 @@ pub(crate) struct CompareArguments {
     #[arg(value_name = "RUN", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Names of the runs, one each [default: the parts of their paths that differ]
+    /// Names of the runs, one per run [default: the parts of their paths that differ]
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Comparison")]
     pub(crate) names: Vec<String>,
 
@@ -35,8 +35,8 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "SHEET", num_args = 1.., help_heading = "Comparison")]
     pub(crate) sheets: Vec<String>,
 
-    /// Steps in each run; times and calls are divided by them [default: as recorded, if known for the run and the
-    /// baseline]
+    /// Number of steps in each run; times and calls are divided by it [default: as recorded, if known for the run and
+    /// the baseline]
     #[arg(
         long,
         value_name = "N",

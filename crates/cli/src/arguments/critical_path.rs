@@ -74,8 +74,8 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
     pub(crate) scale: Vec<Scaling>,
 
-    /// Analyze only host work in ranges or operators whose names start with TEXT, and what it launches: the first
-    /// match, match N (from 0), or matches N to M
+    /// Analyze only host work in ranges or operators whose names start with TEXT, and the device work it launches: the
+    /// first match, match N (from 0), or matches N to M
     #[arg(
         long,
         value_name = "TEXT[#N[..M]]",

@@ -45,7 +45,7 @@ pub(crate) struct DiffArguments {
     )]
     pub(crate) capture_folder: Option<PathBuf>,
 
-    /// Same for B
+    /// Expand the replayed graphs of B with the capture traces in this folder
     #[arg(
         long = "capture_folder_b",
         alias = "comparison_capture_folder",

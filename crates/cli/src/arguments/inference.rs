@@ -40,8 +40,8 @@ pub(crate) struct EngineArguments {
     #[arg(long = "group_by_parent_module")]
     pub(crate) group_by_parent_module: bool,
 
-    /// Compare call trees with this trace: adds its times to the rows of unified_perf_summary, and the sheets
-    /// diff_ledger, diff_units and diff_stats
+    /// Compare call trees with this trace: adds its times to unified_perf_summary, and adds the sheets diff_ledger,
+    /// diff_units and diff_stats
     #[arg(long = "comparison_json_path", value_name = "FILE")]
     pub(crate) comparison_json_path: Option<PathBuf>,
 
@@ -60,7 +60,7 @@ impl EngineArguments {
     /// The first option that is given and not supported, and what to do instead.
     pub(crate) fn unsupported(&self) -> Option<(&'static str, &'static str)> {
         const NO_SIMULATION: &str =
-            "matmul times are not simulated here; the roofline columns have the minimum time";
+            "matmul times are not simulated here; the roofline columns show the minimum time";
         [
             (self.enable_origami, "--enable-origami", NO_SIMULATION),
             (self.python_path.is_some(), "--python_path", NO_SIMULATION),

@@ -14,8 +14,8 @@ Examples:
   tracelens split match before.json.gz after.json.gz -o matched
   tracelens split match a.json.gz b.json.gz -o matched --phases prefill_only --num-steps 4
 
-match_report.json and match_report.csv list the steps that match and how closely,
-match_notes.json the phases without a match.";
+match_report.json and match_report.csv list the steps that match and how closely;
+match_notes.json lists the phases without a match.";
 
 #[derive(Args)]
 pub(crate) struct MatchArguments {
@@ -45,7 +45,7 @@ pub(crate) struct MatchArguments {
     )]
     pub(crate) phases: Vec<Phase>,
 
-    /// Steps to match at a time; 0 matches entire runs of a phase
+    /// Steps to match at a time; 0 matches whole blocks (consecutive steps of one phase)
     #[arg(long = "num-steps", value_name = "N", default_value = "16", allow_negative_numbers = true)]
     pub(crate) num_steps: i64,
 

@@ -10,7 +10,7 @@ Examples:
   claude mcp add tracelens -- tracelens mcp --root .  register it with an agent
 
 The server speaks the Model Context Protocol on standard input and output. It reads regular files below its roots, writes
-nothing and opens no connection. Only an --extension_file given here is run; clients cannot pass one.
+nothing and opens no connection. It runs an --extension_file only if it is given here; clients cannot pass one.
 `tracelens info skill` prints instructions for agents.";
 
 #[derive(Args)]
@@ -19,7 +19,7 @@ pub(crate) struct McpArguments {
     #[arg(long = "root", value_name = "DIR", required = true, num_args = 1..)]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Maximum length of an answer in characters, JSON and text each; further rows go to the next page
+    /// Maximum length of an answer in characters, separately for JSON and text; further rows go to the next page
     #[arg(long = "max-chars", value_name = "N", default_value = "24000", value_parser = clap::value_parser!(u64).range(4_000..=100_000))]
     pub(crate) max_chars: u64,
 

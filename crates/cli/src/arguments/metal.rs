@@ -86,7 +86,7 @@ pub(crate) struct TerminalArguments {
     #[arg(long = "no-color")]
     pub(crate) no_color: bool,
 
-    /// Omit advice, also from --csv
+    /// Omit advice from the output and from --csv
     #[arg(long = "no-advice")]
     pub(crate) no_advice: bool,
 

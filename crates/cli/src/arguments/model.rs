@@ -240,16 +240,16 @@ fn activation_parser() -> impl TypedValueParser<Value = Activation> {
 
 #[derive(Args)]
 pub(crate) struct GroupedGemmArguments {
-    /// Rows in all groups
+    /// Rows, summed over all groups
     #[arg(long)]
     m: u64,
-    /// Columns of each weight
+    /// Columns of each group's weight matrix
     #[arg(long)]
     n: u64,
     /// Reduction dimension
     #[arg(long)]
     k: u64,
-    /// Groups, with one weight each
+    /// Number of groups, each with its own weight matrix
     #[arg(long, value_name = "G")]
     groups: u64,
     /// Element type of the result [default: same as the operands; bf16 for fp8]
@@ -341,7 +341,7 @@ pub(crate) struct ConvArguments {
     /// Dilation: distance between filter taps
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,…")]
     dilation: Vec<u64>,
-    /// Channel groups, convolved separately
+    /// Number of channel groups, convolved separately
     #[arg(long, default_value = "1", value_name = "G")]
     groups: u64,
     /// Transposed convolution
@@ -457,7 +457,7 @@ pub(crate) struct NormArguments {
     /// Normalize by root mean square instead of mean and variance
     #[arg(long)]
     rms: bool,
-    /// No weights
+    /// Normalize without weights
     #[arg(long = "no-weight")]
     no_weight: bool,
     /// Add a bias per channel
@@ -549,7 +549,7 @@ const REDUCTIONS: &[(&str, ReductionKind)] = &[
 
 #[derive(Args)]
 pub(crate) struct RopeArguments {
-    /// Tokens in all sequences
+    /// Tokens, summed over all sequences
     #[arg(long, value_name = "N")]
     tokens: u64,
     /// Query heads
@@ -606,7 +606,7 @@ pub(crate) struct CausalConv1dArguments {
     /// Sequences
     #[arg(long, default_value = "1", value_name = "B")]
     batch: u64,
-    /// Channels, one filter each
+    /// Number of channels, each with its own filter
     #[arg(long, value_name = "C")]
     channels: u64,
     /// Sequence length

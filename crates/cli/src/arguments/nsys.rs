@@ -57,7 +57,7 @@ pub(crate) struct NsysOnlyArguments {
     pub(crate) nvtx_text: bool,
 
     /// Report only what a process launched inside its first range with this text, or the one with this index (from 0);
-    /// @DOMAIN if not in the default domain. Example: forward/3
+    /// append @DOMAIN if the range is not in the default domain. Example: forward/3
     #[arg(
         long = "nvtx",
         value_name = "TEXT[@DOMAIN][/INDEX]",
@@ -70,7 +70,7 @@ pub(crate) struct NsysOnlyArguments {
     #[arg(long = "per_process", alias = "per-process", conflicts_with = "json")]
     pub(crate) per_process: bool,
 
-    /// Read operating-system calls and add os_runtime_summary; they may outnumber all other events
+    /// Read operating-system calls and add os_runtime_summary; the calls may outnumber all other events
     #[arg(long = "os_calls")]
     pub(crate) os_calls: bool,
 }

@@ -7,8 +7,8 @@ use inference_phase::tracelens::Method;
 #[derive(Args)]
 #[command(next_help_heading = "Inference phases")]
 pub(crate) struct PhaseArguments {
-    /// Separate prefill and decode: adds phase_summary, step_summary and ops_summary_<phase>, and with
-    /// --enable_kernel_summary kernel_summary_<phase>
+    /// Separate prefill and decode: adds phase_summary, step_summary and ops_summary_<phase>; with
+    /// --enable_kernel_summary, also kernel_summary_<phase>
     #[arg(long = "inference_phase_analysis")]
     pub(crate) inference_phase_analysis: bool,
 
@@ -18,12 +18,12 @@ pub(crate) struct PhaseArguments {
     pub(crate) decode_threshold: Option<i64>,
 
     /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts an
-    /// unannotated step as prefill if it has more tokens than so many requests can decode
+    /// unannotated step as prefill if it has more tokens than this many requests can decode
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
     /// How to detect phases: hybrid examines whole engine steps (annotations, stacks, tokens, attention, graphs), the
-    /// others individual operators; union needs --phase_legacy [default: hybrid]
+    /// other methods examine individual operators; union needs --phase_legacy [default: hybrid]
     #[arg(
         long = "phase_detection_method",
         value_name = "METHOD",

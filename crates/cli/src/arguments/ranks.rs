@@ -38,7 +38,7 @@ Examples:
   tracelens fuse rank*.json.gz -o job.json.gz               all ranks in one trace, for Perfetto
   tracelens fuse rank*.json.gz --ranks 0,8 -o two.json.gz   two ranks, on one clock
   tracelens fuse rank*.json.gz --steps 3..5 -o few.json.gz  three steps: calls and what they launched
-  tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces of the tables
+  tracelens fuse tables --filter comm -o comm.json.zst      collectives, from the traces behind the tables
 
 Processes are named RANK r - GPU and RANK r - CPU, and args.rank of an event is its rank. Ids are unique across
 ranks; args.pid_raw, args.correlation_raw and so on hold the originals. Options accept _ or -.";
@@ -53,7 +53,7 @@ pub(crate) struct CollectArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Keep every device event and outermost host call, in the table events
+    /// Also keep every device event and every outermost host call, in the table events
     #[arg(long = "keep-events")]
     pub(crate) keep_events: bool,
 
@@ -89,7 +89,7 @@ pub(crate) struct PackArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct MappingArguments {
-    /// Recordings to read at a time [default: one per processor]
+    /// Number of recordings to read at the same time [default: one per processor]
     #[arg(long, alias = "max_workers", value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
@@ -135,8 +135,8 @@ pub(crate) struct Recordings {
     #[arg(long = "world_size", value_name = "N", conflicts_with = "recordings")]
     pub(crate) world_size: Option<NonZeroU32>,
 
-    /// Regular expression for the rank in a recording's path: its group named rank, else its first group [default:
-    /// the recorded rank, else rank<N> in the path]
+    /// Regular expression that finds the rank in a recording's path: in its group named rank, else in its first group
+    /// [default: the recorded rank, else rank<N> in the path]
     #[arg(long = "rank_regex", value_name = "REGEX", value_parser = expression::<RankPattern>())]
     pub(crate) rank_regex: Option<RankPattern>,
 }

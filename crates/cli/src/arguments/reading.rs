@@ -12,8 +12,8 @@ use crate::standard_input;
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArguments {
-    /// Match device events to launches by correlation id, any number per launch, or by launch arrows (flow), one per
-    /// launch, as TraceLens does
+    /// Match device events to launches by correlation id, with any number of events per launch, or by launch arrows
+    /// (flow), with one event per launch, as TraceLens does
     #[arg(long = "link-by", default_value = "correlation", value_parser = one_of(LINK_BY), value_name = "RULE")]
     pub(crate) link_by: LinkBy,
 

@@ -16,7 +16,7 @@ Examples:
   tracelens replay trace.json.gz --op aten::mm -o mm     all shapes of one operator
   tracelens replay report.xlsx --top 20 -o replay        from a report of the trace
 
-The files contain nothing of the recording but operator and kernel names, shapes, types and numbers.";
+From the recording, the files contain only operator and kernel names, shapes, types and numbers.";
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
@@ -24,7 +24,8 @@ pub(crate) struct ReplayArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Choose the N operators with most device time, by name and arguments; without device work, most host time
+    /// Choose the N operators with the most device time, grouped by name and arguments; without device work, those with
+    /// the most host time
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with_all = ["names", "uids"])]
     pub(crate) top: usize,
 

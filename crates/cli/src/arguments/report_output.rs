@@ -17,7 +17,7 @@ pub(crate) type Output = (&'static dyn Writer, PathBuf);
 #[derive(Args)]
 pub(crate) struct Recordings {
     /// The recording: plain, gzip, zstd or zip, or a directory of rocprofv3 CSV files; - reads standard input (no
-    /// workbook unless named). Several XPlane or Tenstorrent files: the hosts of one run, in rank order
+    /// workbook unless named). Several XPlane or Tenstorrent files are the hosts of one run, in rank order
     #[arg(value_name = "FILE", required_unless_present = "profile_json_path")]
     files: Vec<PathBuf>,
 
@@ -69,8 +69,8 @@ pub(crate) struct ReportOutput {
     #[arg(long = "output_json_path", value_name = "FILE", group = JSON_DOCUMENT)]
     output_json_path: Option<PathBuf>,
 
-    /// Write one offline HTML page with all sheets and charts: where the time goes, who spends it, timeline, rooflines.
-    /// Reads Python frames, so page and sheets show modules
+    /// Write one offline HTML page with all sheets and charts: where the time goes, which modules and operators spend
+    /// it, timeline, rooflines. Reads Python frames, so that page and sheets show modules
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 

@@ -21,7 +21,7 @@ Examples:
   tracelens split trace.json.gz -o kinds --representatives
 
 Steps are those of an inference engine, or the iterations of any other program. Each trace has the host work of its
-steps on the thread that ran them, and all GPU work launched by it.
+steps on the thread that ran them, and all GPU work that this host work launched.
 execution_details.json and execution_details.csv beside the traces describe them.";
 
 #[derive(Args)]
@@ -42,7 +42,7 @@ pub(crate) struct SplitArguments {
     #[arg(long = "store-single-iteration")]
     pub(crate) store_single_iteration: bool,
 
-    /// Write windows of the steady state, at maximum concurrency: one with its average share of prefill, one
+    /// Write windows of the steady state, at maximum concurrency: one with the average share of prefill, one
     /// decode-only, one with prefill in every step
     #[arg(long = "find-steady-state")]
     pub(crate) find_steady_state: bool,
@@ -52,12 +52,12 @@ pub(crate) struct SplitArguments {
     pub(crate) num_steps: NonZeroUsize,
 
     /// Write up to N windows of --num-steps steps that together have the overall mix of step shapes (requests, new and
-    /// cached tokens), for servers without a steady state; each states its distance from the mix
+    /// cached tokens), for servers without a steady state; the distance of each window from the mix is stated
     #[arg(long = "mix-windows", value_name = "N")]
     pub(crate) mix_windows: Option<NonZeroUsize>,
 
-    /// Concurrent requests; with --OSL and --R, sets the prefill share of the mixed window instead of the steady
-    /// state's
+    /// Concurrent requests; with --OSL and --R, sets the prefill share of the mixed window [default: that of the steady
+    /// state]
     #[arg(long = "CONC", value_name = "N", requires_all = ["osl", "ratio", "find_steady_state"])]
     pub(crate) conc: Option<NonZeroU32>,
 
@@ -69,20 +69,21 @@ pub(crate) struct SplitArguments {
     #[arg(long = "R", id = "ratio", value_name = "SHARE", requires_all = ["conc", "osl"], value_parser = number("from 0 to 1", |_| true))]
     pub(crate) ratio: Option<f64>,
 
-    /// Write one trace per run of prefill steps and per run of decode steps in the steady state; overrides
+    /// Write one trace per block of consecutive prefill steps or decode steps in the steady state; overrides
     /// --find-steady-state
     #[arg(long = "divide-phases")]
     pub(crate) divide_phases: bool,
 
-    /// Write one trace per kind of step, with the step of median duration; steps of a kind do the same device work
+    /// Write one trace per kind of step: the step with the median duration; steps of one kind do the same device work
     #[arg(long)]
     pub(crate) representatives: bool,
 
-    /// Write one trace of the longest run of steady steps (complete, warmed up, no outliers) of any program
+    /// Write one trace of the longest sequence of consecutive steady steps (complete, warmed up, no outliers); for any
+    /// program
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
-    /// Maximum concurrent requests of the engine: an unannotated step counts as prefill if it has more tokens than so
+    /// Maximum concurrent requests of the engine: an unannotated step counts as prefill if it has more tokens than this
     /// many requests can decode
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,

@@ -13,7 +13,7 @@ use super::reading::ReadingArguments;
 pub(crate) const TABLE_EXAMPLES: &str = "\
 Examples:
   tracelens table trace.json.gz                        the tables of the report, with their sizes
-  tracelens table trace.json.gz ops_summary --top 5    the first rows of one
+  tracelens table trace.json.gz ops_summary --top 5    the first rows of one table
   tracelens table trace.json.gz ops_summary --where 'name contains mm' --sort count
   tracelens table trace.json.gz kernel_summary --where 'kernel time (µs) gt 100'
 
@@ -52,7 +52,7 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "N", default_value = "20", requires = "table")]
     top: NonZeroUsize,
 
-    /// Rows to skip first
+    /// Rows to skip at the start
     #[arg(long, value_name = "N", default_value = "0", requires = "table")]
     skip: usize,
 
@@ -112,7 +112,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     let (column, given) = (&text[..place], &text[place + name.len() + 2..]);
     let number = |orders| match given.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(Test::Number(orders, number)),
-        _ => Err(format!("{name} compares numbers; {given:?} is not one")),
+        _ => Err(format!("{name} compares numbers; {given:?} is not a number")),
     };
     let test = match name {
         "eq" => Test::Equal(value(given)),

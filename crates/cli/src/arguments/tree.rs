@@ -27,11 +27,11 @@ pub(crate) struct TreeArguments {
     #[arg(long = "external-id", value_name = "N", group = "start", requires_all = ["pid", "tid"])]
     pub(crate) external_id: Option<i64>,
 
-    /// Process of the External id
+    /// Process in which to look for the External id
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) pid: Option<i64>,
 
-    /// Thread of the External id
+    /// Thread in which to look for the External id
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tid: Option<i64>,
 
@@ -56,7 +56,7 @@ pub(crate) struct TreeArguments {
     #[arg(long = "python-frames")]
     pub(crate) python_frames: bool,
 
-    /// Continue into backward operators (with --parents: the forward operator)
+    /// Continue into backward operators (with --parents: into the forward operator)
     #[arg(long, conflicts_with = "json")]
     pub(crate) backward: bool,
 

@@ -24,7 +24,7 @@ const SINGLE_PROFILE_OPTIONS: [&str; 7] = [
 
 pub(crate) fn run(arguments: &JaxArguments, context: &Context<'_>) -> Result<(), Failure> {
     if arguments.analysis.enable_origami {
-        let instead = "matmul times are not simulated here; the roofline columns have the minimum time";
+        let instead = "matmul times are not simulated here; the roofline columns show the minimum time";
         return Err(Failure::Unsupported { option: "--enable-origami", instead });
     }
     let files = arguments.recordings.paths();

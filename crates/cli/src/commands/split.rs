@@ -311,7 +311,7 @@ impl fmt::Display for Listing<'_> {
             writeln!(f, "  {}", escaped(&details.output.path.to_string_lossy()))?;
             writeln!(
                 f,
-                "    {}, {}, {} on GPUs: {} ms in {} ms",
+                "    {}, {}, {} on GPUs: busy {} of {} ms",
                 counted(details.steps.len(), "step", "steps"),
                 counted(usize::try_from(details.entries).unwrap_or(usize::MAX), "event", "events"),
                 grouped(details.device_events as u128),
@@ -323,7 +323,7 @@ impl fmt::Display for Listing<'_> {
                 write!(f, "    differs from the overall mix in {alone}% of its steps")?;
                 match details.output.index {
                     0 => writeln!(f)?,
-                    _ => writeln!(f, ", {together}% including the rows above")?,
+                    _ => writeln!(f, "; together with the rows above, in {together}%")?,
                 }
             }
         }

@@ -127,7 +127,7 @@ fn starts(
                 let near = answers::nearest_names(&answers::did_you_mean(name, known));
                 format!("named {name:?} in its tree; {near}")
             }
-            (None, id) => format!("with External id {} on that process and thread", id.unwrap_or_default()),
+            (None, id) => format!("with External id {} in that process and thread", id.unwrap_or_default()),
         };
         return Err(Failure::NothingFound { path: path(), what });
     }

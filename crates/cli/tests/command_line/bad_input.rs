@@ -160,7 +160,7 @@ fn mps_is_no_run_of_the_cpu_alone() {
         "args":{"Device Type":13,"Device Id":0,"Bytes":64}}"#;
     let events = [one_operator()[0].clone(), allocation.to_owned()];
     let outcome = report(trace(&events)).exits_with(0).with_summary(&[
-        "MPS work is not in this recording: times are host times, waits for MPS included",
+        "MPS work is not in this recording: times are host times, including waits for MPS",
         "torch.mps.profiler",
     ]);
     assert!(!outcome.out.contains("no device work"), "{outcome:#?}");

@@ -62,7 +62,7 @@ fn the_report_of_traces_points_to_this_one() {
     place.run("pytorch host.xplane.pb").exits_with(0).with_summary(&[
         "an XPlane profile has its own, more detailed report help: create it with `tracelens jax`",
         // Nothing but the GPU was recorded: its kernels are listed without being asked for.
-        "3 device events (100.0 µs) without a launch in the recording: in the timeline",
+        "3 device events (100.0 µs) without a launch in the recording: counted in the timeline",
         "gemm_fusion_dot.1",
     ]);
 }

@@ -152,10 +152,10 @@ fn unlinked_kernels_are_counted_but_under_the_rules_of_the_reference() {
     assert_eq!(place.sheets("--parity tracelens --include_unlinked_kernels").timeline("busy_time"), 0.125);
 
     place.run("report trace.json").exits_with(0).with_summary(&[
-        "(25.00 µs) without a launch in the recording: in the timeline, but under no operator",
+        "(25.00 µs) without a launch in the recording: counted in the timeline, but under no operator",
     ]);
     place.run("report trace.json --parity tracelens").exits_with(0).with_summary(&[
-        "warning: 1 device event (25.00 µs) without a launch in the recording: neither in the timeline",
+        "warning: 1 device event (25.00 µs) without a launch in the recording: counted neither",
     ]);
 }
 

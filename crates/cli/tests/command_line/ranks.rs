@@ -334,7 +334,7 @@ fn nothing_to_report_on_is_said() {
     place.run("ranks nothing/*.json").exits_with(2).with_error(&["no file matches this pattern"]);
     place.run("ranks").exits_with(2);
     let mapped = place.run("ranks collect trace.json missing.json --out tables").exits_with(2);
-    mapped.with_error(&["2 of 2 recordings could not be reduced; see the warnings"]);
+    mapped.with_error(&["2 of 2 recordings could not be reduced to tables; see the warnings"]);
     assert!(place.files("tables").is_empty());
 }
 

@@ -59,7 +59,7 @@ fn a_trace_per_step() {
     outcome.with_summary(&[
         "trace.json: 10 steps (1 prefill, 9 decode), annotated by the engine",
         "trace_annotation_iteration_9_execute_context_0_0_generation_8_8.json.gz",
-        "1 step, 3 events, 1 on GPUs: 0.050 ms in 0.050 ms",
+        "1 step, 3 events, 1 on GPUs: busy 0.050 of 0.050 ms",
         "wrote 10 traces, execution_details.json and execution_details.csv to out/steps",
     ]);
     assert_eq!(place.files("out/steps").len(), 12);

@@ -12,7 +12,7 @@ const PHASE: Column = Column::text(
 );
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
-    "Direct device time of operators; adds up to the total of ops_summary. Includes communication kernels; with --parity it excludes them.",
+    "Direct device time of operators; the rows add up to the total of ops_summary. Includes communication kernels; with --parity it excludes them.",
 )
 .showing(&[Figure::SumsOfDeviceTime])
 .with_role(Role::Headline);
@@ -61,11 +61,11 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
         KERNEL_TIME.field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.kernel_time).into()),
         Column::microseconds(
             "busy_time_us",
-            "Time with at least one of gpu_events running.",
+            "Time during which at least one of the gpu_events runs.",
         ).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| summary.us(row.busy_time).into()),
         Column::percent(
             "percent_of_kernel_time",
-            "kernel_time_us as a share of all phases.",
+            "kernel_time_us as a share of the sum over all phases.",
         ).showing(&[Figure::SumsOfDeviceTime]).with_role(Role::Headline).field_in(|summary: &Summary<'_>, row: &&PhaseStatistics| percent(row.kernel_time, summary.kernel_time).unwrap_or(0.0).into()),
         Column::microseconds(
             "mean_step_gpu_us",

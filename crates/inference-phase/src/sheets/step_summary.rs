@@ -17,7 +17,7 @@ const CONTEXT_TOKENS: Column =
 const GENERATION_TOKENS: Column =
     Column::count("generation_tokens", "Number of decode tokens; empty if not recorded.");
 const BUSY: Column =
-    Column::microseconds("gpu_busy_us", "Time with at least one of its device events running.")
+    Column::microseconds("gpu_busy_us", "Time during which at least one device event of the step runs.")
         .with_role(Role::Headline);
 
 struct Row<'a> {

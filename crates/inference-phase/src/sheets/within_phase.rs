@@ -35,7 +35,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
     let fields = [
         Column::text(
             "Kernel categories",
-            "Categories of the launched kernels, by kernel name; with a TraceLens method, the first call's in TraceLens terms.",
+            "Categories of the launched kernels, by kernel name; with a TraceLens method, TraceLens's categories for the kernels of the first call.",
         ).with_role(Role::Detail)
         .field(|row: &Row<'_>| row.categories.iter().copied().collect::<Vec<_>>().join(", ").into()),
         NAME.field(|row: &Row<'_>| row.name.into()),
@@ -127,7 +127,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
 pub(super) fn kernel_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     Sheet::with_context(
         name,
-        "Kernels of one inference phase by operator, name and stream, most time first; needs phase analysis and the kernel summary. Includes communication kernels and kernels without a launch in the trace, excludes copies and fills. Not written by TraceLens, so its methods omit it.",
+        "Kernels of one inference phase by operator, name and stream, most time first; needs phase analysis and the kernel summary. Includes communication kernels and kernels without a launch in the trace; excludes copies and fills. TraceLens does not write this sheet, so it is omitted with TraceLens methods.",
         KernelTable::fields("Sum as a share of the summed durations of the phase's kernels."),
         move |phases: &PhaseAnalysis<'a>| {
             let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));

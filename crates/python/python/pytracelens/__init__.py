@@ -78,7 +78,7 @@ Size = Union[bool, int, str, Iterable[int], "os.PathLike[str]", None]
 
 
 class TraceWarning(UserWarning):
-    """What to know before relying on a figure, as Python's own warning; ``code`` is that of the ``AnswerWarning``."""
+    """A warning to read before relying on a figure, as a Python warning; ``code`` is that of the ``AnswerWarning``."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -110,14 +110,14 @@ def _condition(given: Condition) -> tuple[str, str, Any]:
 
 
 class Report:
-    """Tables and what is said of them. Iterating gives the names of the tables."""
+    """Tables, with trust, warnings and findings. Iteration yields the names of the tables."""
 
     def __init__(self, native: _native.NativeReport) -> None:
         self._native = native
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """What ``--json`` prints, without its tables: inputs, trust, warnings, result, findings, what cannot be answered."""
+        """What ``--json`` prints, without the tables: inputs, trust, warnings, result, findings, what cannot be answered."""
         return _document(self._native.answer_json())
 
     @property
@@ -132,14 +132,14 @@ class Report:
 
     @property
     def trust(self) -> Trust | None:
-        """How far the figures can be trusted; None where that was not examined: of jobs, comparisons, profiles that are no
-        traces."""
+        """How far the figures can be trusted; None if that was not examined, as for jobs, comparisons, and profiles that are
+        not traces."""
         trust = self.answer["trust"]
         return None if trust is None else Trust._of(trust)
 
     @property
     def warnings(self) -> tuple[AnswerWarning, ...]:
-        """What to know before relying on a figure."""
+        """Warnings to read before relying on a figure."""
         return tuple(map(AnswerWarning._of, self.answer["warnings"]))
 
     @property
@@ -149,7 +149,7 @@ class Report:
 
     @property
     def unanswered(self) -> tuple[Unanswered, ...]:
-        """What could not be looked at, and how to record it."""
+        """What could not be answered, and how to record what is missing."""
         return tuple(map(Unanswered._of, self.answer["cannot_answer"]))
 
     def __iter__(self) -> Iterator[str]:
@@ -162,7 +162,7 @@ class Report:
         return name in self._native.names()
 
     def sheet(self, name: str) -> Table:
-        """A table by its name; ``KeyError`` names the nearest where there is none."""
+        """The table of this name; if there is none, ``KeyError`` lists similar names."""
         return Table(self._native.table(name))
 
     __getitem__ = sheet
@@ -176,10 +176,10 @@ class Report:
         sort: str | Iterable[str] = (),
         top: int | None = None,
     ) -> Table:
-        """The rows of a table that meet all conditions, in an order.
+        """The rows of a table that meet all conditions, sorted on request.
 
-        Conditions are ``(column, operator, value)`` with ``eq ne lt le gt ge contains starts in``, or ``(column, "null")``. An order
-        is a column, the largest first, or ``column:asc``. ``select`` names the columns to give, ``top`` the most rows.
+        Conditions are ``(column, operator, value)`` with ``eq ne lt le gt ge contains starts in``, or ``(column, "null")``. To
+        sort, give a column (largest first) or ``column:asc``. ``select`` names the columns to return, ``top`` limits the rows.
         """
         columns = None if select is None else list(select)
         orders = [sort] if isinstance(sort, str) else list(sort)
@@ -187,11 +187,11 @@ class Report:
         return Table(self._native.rows(name, columns, list(map(_condition, where)), named, top))
 
     def save(self, path: StrPath) -> None:
-        """Writes the report as its name ends: .xlsx, .json, .html, or else a directory of CSV files."""
+        """Writes the report in the format of the extension: .xlsx, .json or .html; without one, a directory of CSV files."""
         self._native.save(os.fspath(path))
 
     def _warn(self, stacklevel: int) -> None:
-        """Gives what matters of the warnings to Python's own."""
+        """Issues the warnings that matter as Python warnings."""
         for warning in map(AnswerWarning._of, json.loads(self._native.warnings_json())):
             if warning.severity != "info":
                 _warnings.warn(TraceWarning(_line(warning.message, warning.action), warning.code), stacklevel=stacklevel + 1)
@@ -230,13 +230,13 @@ class Trace(Report):
         self._arch = arch
 
     def report(self, **options: Unpack[ReportOptions]) -> Report:
-        """The report with options of ``tracelens pytorch``, for which the file of a trace is read again; without any it is this one."""
+        """The report with options of ``tracelens pytorch``; reads the trace file again. Without options, returns this report."""
         if not options:
             return Report(self._native)
         return Report(_native.report(self._path, asked(options, self._arch)))
 
     def why(self, target: str | int, top: int = 5) -> dict[str, Any]:
-        """All that is known of an operator, kernel or module by its name, or of an event by its number. Times are in µs."""
+        """Explains an operator, kernel or module, given its name, or an event, given its number. Times are in µs."""
         return _document(self._native.why_json(str(target), top))
 
     def advise(self) -> tuple[Finding, ...]:
@@ -244,18 +244,18 @@ class Trace(Report):
         return self.findings
 
     def diff(self, candidate: Trace | StrPath) -> Diff:
-        """What another recording does otherwise; this one is the baseline."""
+        """Compares another recording with this one, which is the baseline."""
         other = candidate._path if isinstance(candidate, Trace) else candidate
         return diff(self._path, other)
 
     @cached_property
     def tree(self) -> Tree:
-        """The call tree; ``TraceError`` where the recording has none."""
+        """The call tree; raises ``TraceError`` if the recording has none."""
         return Tree(self._native)
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The events over time; ``TraceError`` where the recording has none."""
+        """The events over time; raises ``TraceError`` if the recording has none."""
         return Timeline(self._native.analysis())
 
 
@@ -272,15 +272,15 @@ def read(
     progress: Progress | None = None,
     strict: bool = False,
 ) -> Trace:
-    """Reads a recording of any kind, recognized by its content, and makes its report.
+    """Reads a recording of any kind, which is recognized by its content, and builds its report.
 
-    ``arch`` names the architecture that figures are held against, the one that the recording names where it is left out.
-    ``python_frames=False`` reads faster and tells no modules. ``progress`` is called with bytes read and bytes in all, or True
-    for a bar of tqdm. The interpreter's lock is free meanwhile; an exception of ``progress``, or Ctrl-C, ends the reading.
+    ``arch`` names the architecture for rooflines; by default, the one that the recording names. ``python_frames=False`` reads
+    faster, but modules are unknown. ``progress`` is a function that is called with the bytes read and the total bytes, or True
+    for a tqdm bar. Reading releases the GIL; an exception in ``progress``, or Ctrl-C, ends it.
 
     Raises ``ReadError``, ``NoDeviceEvents`` or another ``TraceError``, each with ``code``, ``action`` and ``path``, and with
-    ``strict=True`` also ``CannotAnswer`` where something cannot be looked at. What to know before relying on figures is in
-    ``warnings``, and given to Python as a ``TraceWarning``.
+    ``strict=True`` also ``CannotAnswer`` if something cannot be answered. Warnings to read before relying on a figure are in
+    ``warnings``, and are also issued as a ``TraceWarning``.
     """
     with told(progress) as call:
         trace = Trace(_native.read(os.fspath(path), arch, threads, python_frames, call), path, arch)
@@ -291,7 +291,7 @@ def read(
 
 
 def read_many(paths: StrPath | Iterable[StrPath], *, threads: int | None = None) -> Report:
-    """Reads the recordings of the ranks of a job and makes the report of the job. A text may be a pattern, such as ``rank*.json.gz``."""
+    """Reads the recordings of a job's ranks and builds the report on the job. A path may be a pattern, such as ``rank*.json.gz``."""
     named = _paths(paths)
     if isinstance(paths, str) and not os.path.exists(paths):
         named = sorted(glob.glob(paths)) or named
@@ -301,7 +301,7 @@ def read_many(paths: StrPath | Iterable[StrPath], *, threads: int | None = None)
 
 
 def diff(baseline: StrPath, candidate: StrPath, *, progress: Progress | None = None) -> Diff:
-    """Aligns the call trees of two recordings and divides the difference of their times."""
+    """Aligns the call trees of two recordings and attributes the difference between their times."""
     with told(progress) as call:
         return Diff(_native.diff(os.fspath(baseline), os.fspath(candidate), call))
 
@@ -315,7 +315,7 @@ def gate(
 ) -> dict[str, Any]:
     """Whether candidates are slower than baselines: verdict, metrics with bounds, ledger.
 
-    With ``strict=True`` a verdict that recordings do not tell is ``CannotAnswer`` or ``NotComparable``.
+    With ``strict=True``, raises ``CannotAnswer`` or ``NotComparable`` if the recordings do not allow a verdict.
     """
     return _document(_native.gate_json(_paths(baseline), _paths(candidate), slower_by_pct, strict))
 
@@ -336,17 +336,17 @@ def _option(name: str, value: Size) -> list[str]:
 def model(
     name: str, args: Mapping[str, Any] | None = None, *, kernels: Iterable[str] = (), **sizes: Size
 ) -> dict[str, Any]:
-    """What an operation costs by its model: FLOPs and bytes, or the reason for none.
+    """The cost of an operation by its performance model: FLOPs and bytes, or the reason why there are none.
 
-    With ``args``, the call of an operator that is called ``name``: ``args`` are those that recorders write, with their names, and
-    figures are of forward and backward.
+    With ``args``, evaluates a call of the operator ``name``: ``args`` are the arguments as recorders write and name them, and the
+    figures cover forward and backward.
 
     >>> import pytracelens as tl
     >>> call = {"Input Dims": [[4096, 1024], [1024, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
     >>> tl.model("aten::mm", call)["flops"]
     4294967296
 
-    Else, an operation of the kind ``name`` by its sizes, which are options of ``tracelens model``: ``intensity`` is in FLOPs per
+    Without ``args``, evaluates an operation of the kind ``name`` from its sizes, which are options of ``tracelens model``: ``intensity`` is in FLOPs per
     byte, and with ``arch="h100"`` or ``gpu_arch_json_path=…`` the ``roofline_time_us`` is the least time in µs. Shapes are lists,
     flags are True. The kinds are ``gemm``, ``grouped-gemm``, ``sdpa``, ``conv``, ``unary``, ``binary``, ``norm``, ``reduce``,
     ``rope``, ``cross-entropy`` and ``causal-conv1d``; ``tracelens model --list`` lists their sizes.
@@ -357,7 +357,7 @@ def model(
     >>> tl.model("conv", input=[1, 64, 56, 56], filter=[64, 64, 3, 3], padding=1, backward=True)["flops"]
     462422016
 
-    Raises ``TraceError`` with the message of the command line on other kinds, sizes and values.
+    Raises ``TraceError`` with the command line's message if a kind, size or value is invalid.
     """
     if args is None:
         if kernels:

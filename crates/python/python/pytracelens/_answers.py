@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def _make(kind: type[_T], document: Mapping[str, Any], **members: Any) -> _T:
-    """An answer from its document; members unknown to this version are left out."""
+    """An answer from its JSON document; members unknown to this version are omitted."""
     known = {field.name: document[field.name] for field in fields(kind) if field.name in document}  # type: ignore[arg-type]
     return kind(**{**known, **members})
 
@@ -20,7 +20,7 @@ class Input:
     """A file that was read."""
 
     id: str
-    """``t1``, ``t2`` …, its name in warnings."""
+    """``t1``, ``t2`` …: how warnings refer to it."""
     role: Literal["trace", "baseline", "candidate"]
     file: str
     """Its name, without its folder."""
@@ -35,13 +35,13 @@ class Input:
     recorder: str | None
     """Name and version of the recorder; None if the file states no more than its format."""
     devices: tuple[str, ...]
-    """Devices that it names."""
+    """Devices named in it."""
     rank: int | None
     """Rank of the recorded process."""
     world_size: int | None
-    """Ranks of its job."""
+    """Number of ranks in its job."""
     events: int | None
-    """Events in it."""
+    """Number of events in it."""
     span_ns: int | None
     """Time from the first start to the last end in ns."""
 
@@ -90,7 +90,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class AnswerWarning:
-    """What to know before relying on a figure."""
+    """A warning to read before relying on a figure."""
 
     code: str
     """Its source and kind, such as ``reading/truncated``. Never renamed."""

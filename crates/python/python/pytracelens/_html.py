@@ -1,4 +1,4 @@
-"""How notebooks show tables and reports. Text of recordings is escaped."""
+"""How notebooks show tables and reports. Text from recordings is escaped."""
 
 from __future__ import annotations
 

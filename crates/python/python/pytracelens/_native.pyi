@@ -31,11 +31,11 @@ class TraceError(Exception):
     """The question has no answer."""
 
     code: str
-    """Where it comes from and what it is, such as ``ingest/unknown-format``. Never renamed."""
+    """Its source and kind, such as ``ingest/unknown-format``. Never renamed."""
     action: str | None
-    """What to do, where the message says so."""
+    """What to do; None if the message does not say."""
     path: str | None
-    """The file that it is about, where that is one."""
+    """The file concerned; None if none or several."""
 
 class ReadError(TraceError): ...
 class NoDeviceEvents(TraceError): ...

@@ -1,4 +1,4 @@
-"""Options of reports of traces, by the names that ``tracelens pytorch`` has."""
+"""Options of trace reports, named as in ``tracelens pytorch``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Literal, TypedDict
 
 
 class ReportOptions(TypedDict, total=False):
-    """Options of the report of a trace."""
+    """Options of a trace report."""
 
     topk_ops: int
     topk_short_kernels: int
     topk_roofline_ops: int
     include_unlinked_kernels: bool
-    """Count device events without a launch, too."""
+    """Also count device events without a launch."""
     micro_idle_thresh_us: float
-    """Divide idle time into that of gaps shorter than this, in µs, and the rest."""
+    """Divide idle time into gaps shorter than this, in µs, and longer ones."""
     iteration: str
     budget: Literal["host", "projected"]
     kernel_details: bool
@@ -29,7 +29,7 @@ class ReportOptions(TypedDict, total=False):
     queue_limit: int
     memory: bool
     kernel_summary: bool
-    """True unless it is given."""
+    """Default: True."""
     host_ops: bool
     detect_recompute: bool
     include_call_stack: bool
@@ -40,11 +40,11 @@ class ReportOptions(TypedDict, total=False):
     disable_coll_analysis: bool
     group_by_parent_module: bool
     parity: bool
-    """Give the figures of TraceLens."""
+    """Reproduce the figures of TraceLens."""
 
 
 def asked(options: ReportOptions, arch: str | None) -> str:
-    """The options as the JSON that the report takes."""
+    """The options as the JSON that the report accepts."""
     known = ReportOptions.__annotations__
     unknown = options.keys() - known.keys()
     if unknown:

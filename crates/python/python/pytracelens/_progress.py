@@ -1,4 +1,4 @@
-"""Who is told how far reading has come."""
+"""Progress of reading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Progress = Union[Call, bool]
 
 @contextmanager
 def told(progress: Progress | None) -> Iterator[Call | None]:
-    """The callable that is told bytes read and bytes in all; for True one that moves a bar of tqdm, which has to be installed."""
+    """The function to call with the bytes read and the total bytes; for True, one that updates a tqdm bar (needs tqdm)."""
     if not isinstance(progress, bool):
         if progress is not None and not callable(progress):
             raise TypeError(f"progress is a callable or True, not {progress!r}")

@@ -1,4 +1,4 @@
-"""Tables as Arrow: what is exported shares the memory of the table."""
+"""Tables as Arrow data: exported data shares the memory of the table."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class Column:
-    """A column of a table. Libraries that read the Arrow C data interface take it as it is: ``pyarrow.array(column)``."""
+    """A column of a table. Libraries that read the Arrow C data interface accept it directly: ``pyarrow.array(column)``."""
 
     def __init__(self, table: _native.Table, name: str, kind: str, unit: str | None, per: str | None, aggregate: str, description: str) -> None:
         self._native = table
         self.name = name
         self.kind = kind
-        """``text literal flag id count duration size rate share work ratio``."""
+        """Kind of the column: one of ``text literal flag id count duration size rate share work ratio``."""
         self.unit = unit
-        """Unit of its cells, such as ``us``; None if they are not quantities."""
+        """Unit of the cells, such as ``us``; None if they are not quantities."""
         self.per = per
         """What the figure refers to, such as ``call`` for the mean over the row's calls; None for the whole row."""
         self.aggregate = aggregate
-        """How to combine cells when rows are merged: ``key sum min max none``."""
+        """How to combine cells when rows are merged: one of ``key sum min max none``."""
         self.description = description
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class Column:
         return self._native.column_schema(self.name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
-        """An array of numpy, which has to be installed: numbers with NaN for what is missing, texts as objects."""
+        """A numpy array (needs numpy): numbers, with NaN for missing values, or texts as objects."""
         import numpy
 
         if copy is False:
@@ -61,7 +61,7 @@ class Column:
 
 
 class Table:
-    """Rows of a sheet. Libraries that read the Arrow C stream interface take it as it is: ``polars.DataFrame(table)``."""
+    """Rows of a sheet. Libraries that read the Arrow C stream interface accept it directly: ``polars.DataFrame(table)``."""
 
     def __init__(self, native: _native.Table) -> None:
         self._native = native
@@ -90,7 +90,7 @@ class Table:
         return len(self._native)
 
     def __getitem__(self, name: str) -> Column:
-        """A column by its name; ``KeyError`` names the nearest where there is none."""
+        """The column of this name; if there is none, ``KeyError`` lists similar names."""
         return Column(self._native, *self._native.described_column(name))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -100,19 +100,19 @@ class Table:
         return self._native.__arrow_c_schema__()
 
     def to_arrow(self) -> pyarrow.Table:
-        """A table of pyarrow, which has to be installed."""
+        """A pyarrow table (needs pyarrow)."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """A DataFrame of polars, which has to be installed."""
+        """A polars DataFrame (needs polars)."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A DataFrame of pandas, which has to be installed with pyarrow."""
+        """A pandas DataFrame (needs pandas and pyarrow)."""
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 

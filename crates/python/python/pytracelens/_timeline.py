@@ -21,11 +21,11 @@ class Timeline:
         self._native = native
 
     def breakdown(self, window: Window | None = None) -> Table:
-        """Where the time of each device went, in µs, from its first event in the window to the end of its last.
+        """Where the time of each device went, in µs, from the start of its first event in the window to the end of its last.
 
-        ``computation_us``, ``exposed_communication_us``, ``exposed_memcpy_us`` and ``idle_us`` add up to ``total_us``. A window
-        is a step by its index, a stretch of time as (start, end) in µs after the recording's first event, or ``"steady"``, the
-        steps that are like each other; None is all.
+        ``computation_us``, ``exposed_communication_us``, ``exposed_memcpy_us`` and ``idle_us`` add up to ``total_us``. The
+        window is the index of a step, a time range as (start, end) in µs after the recording's first event, or ``"steady"`` for
+        the steady steps; None means the whole recording.
         """
         is_stretch = isinstance(window, tuple) and len(window) == 2 and all(isinstance(time, Real) for time in window)
         if not (window is None or is_stretch or isinstance(window, (Integral, str))):
@@ -33,9 +33,9 @@ class Timeline:
         return Table(self._native.device_times(window))
 
     def events(self, columns: Iterable[str] | None = None) -> Table:
-        """All events in the order of the file, with these columns, by default with all.
+        """All events in file order, with these columns; by default, with all columns:
 
         ``uid name category start_us duration_us process thread device stream correlation external_id parent sequence_number``;
-        texts are dictionaries.
+        texts are dictionary-encoded.
         """
         return Table(self._native.events(None if columns is None else list(columns)))

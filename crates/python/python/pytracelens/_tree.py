@@ -1,4 +1,4 @@
-"""The call tree of a trace: calls of the host and below them the device events that they launched."""
+"""The call tree of a trace: host calls, and below each the device events that it launched."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A call of the host or a device event. Two are equal that stand for the same event of the same recording."""
+    """A host call or a device event. Two nodes are equal if they stand for the same event of the same recording."""
 
     __slots__ = ("_native", "uid")
 
@@ -33,37 +33,37 @@ class Node:
 
     @property
     def dur_us(self) -> float:
-        """Duration of the event in µs; for a call of the host that on the host."""
+        """Duration of the event in µs; for a host call, its time on the host."""
         return self._native.node(self.uid)[2]
 
     @property
     def us(self) -> float:
-        """Sum of durations of the device events launched by it or its descendants, in µs."""
+        """Sum of the durations of the device events launched by this node or its descendants, in µs."""
         return self._native.node(self.uid)[3]
 
     @property
     def parent(self) -> Node | None:
-        """The call that it ran in; of a device event its launch."""
+        """The enclosing call; for a device event, its launch."""
         parent = self._native.parent(self.uid)
         return None if parent is None else Node(self._native, parent)
 
     @property
     def children(self) -> list[Node]:
-        """The nodes directly below."""
+        """The nodes directly below this one."""
         return [Node(self._native, uid) for uid in self._native.children(self.uid)]
 
     @property
     def kernels(self) -> list[Node]:
-        """The device events that it and all below it launched, in the order of the file."""
+        """The device events launched by this node and its descendants, in file order."""
         return [Node(self._native, uid) for uid in self._native.kernels(self.uid)]
 
     @property
     def args(self) -> dict[str, Any]:
-        """Its arguments, under the recorder's names."""
+        """The arguments, under the recorder's names."""
         return self._native.arguments(self.uid)
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, each before those below it."""
+        """This node and its descendants, each node before its own descendants."""
         yield self
         for uid in self._native.below(self.uid):
             yield Node(self._native, uid)
@@ -90,7 +90,7 @@ class Tree:
 
     @property
     def roots(self) -> list[Node]:
-        """The calls of the host that ran in no other, in the order of time."""
+        """The outermost host calls, in order of time."""
         return [Node(self._native, uid) for uid in self._native.roots()]
 
     @overload
@@ -98,7 +98,7 @@ class Tree:
     @overload
     def find(self, name: None = None, *, uid: int) -> Node: ...
     def find(self, name: str | None = None, *, uid: int | None = None) -> Node | list[Node]:
-        """The nodes of a name in the order of the file, or the node of an event; ``KeyError`` where the tree has no such event."""
+        """The nodes with this name, in file order, or the node of this event; raises ``KeyError`` if the tree has no such event."""
         if (name is None) == (uid is None):
             raise TypeError("find takes either a name or a uid")
         if name is not None:
@@ -119,6 +119,6 @@ class Tree:
     ) -> Table:
         """What calls launch, or who calls them: uid, depth, name, kind, device_us, calls; identical siblings share one row.
 
-        Starts at the calls of a name, at one event, or at the roots.
+        Starts at all calls of one name, at one event, or at the roots.
         """
         return Table(self._report.tree(uid, name, callers, depth, min_us, top))

@@ -475,7 +475,7 @@
     const counted = el("span", { class: "note", role: "status" });
     const part = section("timeline", "Timeline", false, search, counted,
       button("−", "Zoom out (s)", () => zoomed(2, 0.5)), button("+", "Zoom in (w)", () => zoomed(0.5, 0.5)), button("All", "Show the whole recording (0)", () => show(0, timeline.end_ns)),
-      button("Taller", "Give the timeline the whole window", (event) => {
+      button("Taller", "Expand the timeline to the full page", (event) => {
         isTall = box.classList.toggle("tall");
         event.currentTarget.setAttribute("aria-pressed", String(isTall));
         arrange();
@@ -484,8 +484,8 @@
     const room = el("div", {}, canvas);
     const box = el("div", { class: "timeline screen-only" }, room);
     const paper = el("div", { class: "paper-only" });
-    const about = `${whole(timeline.events)} device events${timeline.exact ? "" : `: busy time in ${whole(timeline.bins)} bins, and the longest events one by one`}. ` +
-      "Click an event for its details and launch. Keys: w s zoom, a d pan, f zooms to the event, n p next and previous, / search. Drag to pan, Ctrl and wheel zoom.";
+    const about = `${whole(timeline.events)} device events${timeline.exact ? "" : `, shown as busy time in ${whole(timeline.bins)} bins, with the longest events drawn individually`}. ` +
+      "Click an event for its details and launch. Keys: w and s zoom, a and d pan, f zooms to the event, n and p go to the next and previous event, / searches. Drag to pan; Ctrl + wheel zooms.";
     const said = el("div", { class: "details", "aria-live": "polite" }, about);
     part.append(box, paper, said);
     const all = await readEvents();
@@ -1042,8 +1042,8 @@
       for (const point of points) categories.set(point.category, (categories.get(point.category) ?? 0) + point.rates.time_us);
       legend.replaceChildren(...(isTwo ? [colourKey(BETTER, "↑ faster in the second run"), colourKey(WORSE, "↓ slower in the second run")] : [...categories].map(([category, us]) => el("li", {}, swatch(category), category, el("b", {}, percent(us, all))))),
         ...(page.rooflines.length > 1 ? page.rooflines.map((roof, at) => shapeKey(at, roof.title)) : []));
-      about.textContent = `Each mark is an operator with one set of arguments; its area is its time${isTwo ? ", its arrow starts at its place in the first run" : ""}. Drag a box around marks to show only their table rows.` +
-        (outside ? ` ${whole(outside)} more, each with less than 0.05% of this time, lie outside the chart.` : "");
+      about.textContent = `Each mark is an operator with one set of arguments; the area shows its time${isTwo ? ", the arrow starts where it was in the first run" : ""}. Drag a box around marks to show only their table rows.` +
+        (outside ? ` ${whole(outside)} more ${outside === 1 ? "mark" : "marks"}, each with less than 0.05% of this time, ${outside === 1 ? "lies" : "lie"} outside the chart.` : "");
     }
     draw();
     listeners.push(draw);
@@ -1076,7 +1076,7 @@
           })),
         });
         exchange.replaceChildren(picture, el("ul", { class: "legend" }, names.map((name) => colourKey(colour(name), name)), groups.length > 1 ? groups.slice(0, 12).map((group, at) => shapeKey(at, group)) : []),
-          el("figcaption", { class: "note" }, `Each mark stands for all collectives of one kind, group and size; its area is their time. ${note}`),
+          el("figcaption", { class: "note" }, `Each mark stands for all collectives of one kind, group and size; the area shows their time. ${note}`),
           twin(["collective", "group", "message size", "bus bandwidth", "count", "time"], () => points.map((point) =>
             [point.name, point.group, size(point.bytes), `${significant(point.gb_per_s)} GB/s`, whole(point.count), time(point.time_ms * 1e6)])));
       }

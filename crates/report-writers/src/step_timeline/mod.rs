@@ -299,7 +299,7 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
             "{narrow} of {steps} steps are narrower than {NARROW} pixels and drawn together: a pixel shows its rarest phase,"
         ));
         notes.push(format!(
-            "or, from {MANY} steps, the shares of its phases; phases with up to {FEW} steps are always shown."
+            "or, with {MANY} or more steps, the shares of its phases; phases with up to {FEW} steps are always shown."
         ));
     }
     let crowded: usize = layouts.iter().map(|layout| layout.crowded).sum();
@@ -313,7 +313,7 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     }
     let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);
     if hidden > 0 {
-        notes.push(format!("{hidden} more engines not drawn."));
+        notes.push(format!("{hidden} more engines are not drawn."));
     }
     if !timeline.footnote.is_empty() {
         notes.push(timeline.footnote.clone());

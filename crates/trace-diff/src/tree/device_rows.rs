@@ -155,13 +155,13 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     fields.extend(in_both(
         ["unit_busy_us", "busy_time"],
         ColumnKind::Number(Unit::Microseconds),
-        "Device busy time of its unit in its run, in µs; equal in all rows of a unit.",
+        "Device busy time of the row's unit in the row's run, in µs; equal in all rows of one unit and run.",
         |table: &Of<'a, T>, row: &Row| table.us(table.units[row.unit].busy[row.side]).into(),
     ));
     fields.extend(in_both(
         ["unit_name", "lowest_common_ancestor_name"],
         ColumnKind::Text,
-        "The matched operators; both names if they differ.",
+        "Name of the matched operators; both names if they differ.",
         |table: &Of<'a, T>, row: &Row| table.units[row.unit].name().into(),
     ));
     fields.extend(in_both(

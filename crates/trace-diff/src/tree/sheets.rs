@@ -82,38 +82,38 @@ struct UnitRow {
 fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> {
     type Row = UnitRow;
     let fields = [
-        Column::text("operator_a", "Operator in A; several if adjacent. Empty if only in B.")
+        Column::text("operator_a", "Operator in A, or several adjacent ones. Empty if only in B.")
             .field(|row: &Row| row.group.names[A].as_str().into()),
         Column::text("operator_b", "Operator in B; empty if only in A.")
             .field(|row: &Row| row.group.names[B].as_str().into()),
         Column::text("module", "Enclosing modules, outermost first; empty if none are recorded.")
             .field(|row: &Row| row.group.module().into()),
-        Column::text("call_site", "Source line that called the first operator, the nearest outside PyTorch; empty without Python frames.")
+        Column::text("call_site", "Source line of the first operator: the nearest caller outside PyTorch. Empty without Python frames.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.group.call_site.as_str().into()),
         Column::text(
             "status",
-            "same-kernels; changed-kernels: the same code runs different kernels, or more or fewer; changed-structure: different code in the same place; moved: the same code in a different place; only-A and only-B: found in one run only.",
+            "same-kernels: the same code runs the same kernels; changed-kernels: the same code runs different kernels, or more or fewer; changed-structure: different code in the same place; moved: the same code in a different place; only-A and only-B: found in one run only.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.status.as_str().into()),
         Column::text(
             "confidence",
-            "Certainty of the operators' match. certain: no other candidate; likely: other candidates are equally similar; possible: similar, not identical. For several units, the lowest. Empty without a match.",
+            "Certainty of the operators' match. certain: no other candidate; likely: other candidates are equally similar; possible: similar, not identical. For several units, the lowest certainty. Empty without a match.",
         )
         .with_role(Role::Detail)
         .field(|row: &Row| row.group.confidence.map(Confidence::as_str).into()),
         Column::count("units", "Number of places with this difference.").field(|row: &Row| row.group.count.into()),
-        Column::microseconds("busy_a_us", "Busy time in A (any device event of the unit running), summed over units.")
+        Column::microseconds("busy_a_us", "Busy time in A, with at least one device event of the unit running, summed over units.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.busy[A]).into()),
-        Column::microseconds("busy_b_us", "The same in B.")
+        Column::microseconds("busy_b_us", "Busy time in B, counted in the same way.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.busy[B]).into()),
         Column::microseconds("delta_us", "B − A: above 0, B takes longer.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.delta()).into()),
-        Column::percent("percent_of_busy_a", "delta_us as a share of the busy times of all units of A.")
+        Column::percent("percent_of_busy_a", "delta_us as a share of A's busy time summed over all units.")
             .field(|row: &Row| percent(row.group.delta(), row.total).into()),
         Column::new("speedup", ColumnKind::Number(Unit::One), SPEEDUP)
             .field(|row: &Row| speedup(row.group.busy).into()),
@@ -134,7 +134,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
     ];
     Sheet::new(
         names::DIFF_UNITS,
-        "Work with different time in A and B, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with one of the other run, or work found in one run only.",
+        "Work that takes different time in A and B, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with an operator of the other run, or work found in one run only.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let groups = diff.unit_groups();
@@ -169,33 +169,34 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
             .field(|row: &Row| row.names[A].as_str().into()),
         Column::text("name_b", "Operator or module in B.")
             .field(|row: &Row| row.names[B].as_str().into()),
-        Column::count("count", "Number of occurrences in both runs, matched pairwise; if the recordings cover different amounts of work, number in A.")
+        Column::count("count", "Number of occurrences in both runs, matched pairwise; if the recordings cover different amounts of work, the number in A.")
             .field(|row: &Row| row.work.times[A].count.into()),
         Column::count("count_b", "Number of occurrences in B, for recordings that cover different amounts of work.")
             .field(|row: &Row| row.work.times[B].count.into())
             .when(|diff: &&'a TreeDiff<T>| diff.is_cut_differently()),
         Column::microseconds(
             "delta_us",
-            "Kernel time of all occurrences, B − A; if the recordings cover different amounts of work, the difference of \
-             the medians times count. Rows nest: a layer includes the difference of its operators.",
+            "Kernel time of all occurrences, B − A; if the recordings cover different amounts of work, the \
+             difference of the medians multiplied by count. Rows nest: a layer includes the difference of \
+             its operators.",
         )
         .with_role(Role::Headline)
         .field(|row: &Row| row.unit.to_microseconds(row.work.delta).into()),
         Column::microseconds(
             "mean_a_us",
-            "Mean kernel time per occurrence in A: the durations of all device events below it.",
+            "Mean kernel time per occurrence in A: the sum of the durations of all its device events.",
         )
         .with_role(Role::Headline)
         .per("occurrence")
         .field(|row: &Row| us(row, row.work.times[A].mean).into()),
-        Column::microseconds("mean_b_us", "The same in B.")
+        Column::microseconds("mean_b_us", "Mean kernel time per occurrence in B.")
             .with_role(Role::Headline)
             .per("occurrence")
             .field(|row: &Row| us(row, row.work.times[B].mean).into()),
-        Column::microseconds("std_a_us", "Sample standard deviation in A.")
+        Column::microseconds("std_a_us", "Sample standard deviation of the kernel time per occurrence in A.")
             .per("occurrence")
             .field(|row: &Row| row.work.times[A].sample_std.map(|std| us(row, std)).into()),
-        Column::microseconds("std_b_us", "The same in B.")
+        Column::microseconds("std_b_us", "Sample standard deviation of the kernel time per occurrence in B.")
             .per("occurrence")
             .field(|row: &Row| row.work.times[B].sample_std.map(|std| us(row, std)).into()),
         Column::new(
@@ -206,7 +207,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
         .field(|row: &Row| row.work.welch_t.into()),
         Column::flag(
             "is_noise",
-            "Whether the means differ by less than two standard errors, or by less than 1% of A's.",
+            "Whether the means differ by less than two standard errors, or by less than 1% of A's mean.",
         )
         .field(|row: &Row| row.work.is_noise().into()),
         Column::identifier("uid_a", "Index of the first occurrence in A's event list.")
@@ -216,7 +217,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
     ];
     Sheet::with_context(
         "diff_classes",
-        "Parts that repeat in both runs with the same operators and shapes, such as a model's layers, and whether they differ by more than their variation.",
+        "Parts that repeat in both runs with the same operators and shapes, such as a model's layers, and whether A and B differ by more than the occurrences vary.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let unit = diff.time_unit();
@@ -266,7 +267,7 @@ fn map<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>> 
     ];
     Sheet::new(
         names::DIFF_MAP,
-        "Event matching between A and B: all modules, operators, calls and device events that lead to device work, in A's order, then those only in B.",
+        "How the events of A and B match: all modules, operators, calls and device events that lead to device work, in A's order, then those only in B.",
         fields,
         |diff: &'a TreeDiff<T>| diff.map_rows(),
     )

@@ -77,7 +77,7 @@ fn grouped_by_text(report: &MetalReport, section: &[Finding], screen: &Screen, o
         say(first, false, screen, out);
         let time = to_win(group);
         if matches!(first, Finding::MatrixProduct { .. }) && time > 0.0 {
-            out.push_str(&format!("At most {} to be gained.\n", micros_text(time, 0)));
+            out.push_str(&format!("Up to {} recoverable.\n", micros_text(time, 0)));
         }
         out.push('\n');
     }

@@ -48,7 +48,7 @@ fn notes(report: &MetalReport, grid: &Grid<'_>, shown: usize, screen: &Screen, o
     }
     let left_out = grid.left_out();
     if !left_out.is_empty() {
-        say(format!("no room for {}; a wider terminal or --csv has them", left_out.join(", ")));
+        say(format!("no room for {}; widen the terminal or use --csv to see them", left_out.join(", ")));
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn without_effect(arguments: &MetalArguments, context: &Context<'_>) 
         (
             arguments.options.occurrence.is_some() && arguments.compat,
             "--occurrence",
-            "with --compat, which takes the first",
+            "with --compat, which takes the first occurrence",
         ),
     ];
     let given = given.into_iter().filter(|(given, ..)| *given);
