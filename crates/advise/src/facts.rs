@@ -72,8 +72,8 @@ pub enum Program {
     PyTorch,
     /// JAX or another framework that compiles with XLA.
     Xla,
-    /// HIP or CUDA directly, as far as the recording says.
-    Hip,
+    /// CUDA or HIP directly, or a framework that the recording does not name.
+    Native,
 }
 
 /// A step of the program.

@@ -9,7 +9,7 @@ use reference_tools::read_as_hta;
 use report_writers::shortened_apart;
 use sheets::{Layout, percent};
 use trace_doctor::{Diagnosis, SHEET_NAME, recording_sheet};
-use trace_ingest::{ReadOptions, RecordingKind, read_path};
+use trace_ingest::{Category, EventId, ReadOptions, RecordingKind, Trace, read_path};
 use trace2tree::{TraceTree, TreeOptions};
 
 use crate::error::Error;
@@ -17,6 +17,7 @@ use crate::notice::Notice;
 use crate::numbers::{counted, decimal, duration, grouped};
 use crate::parts::SheetNames;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
+use crate::rows::did_you_mean;
 use crate::steps::window_in_words;
 use crate::summary::Summary;
 use crate::trust;
@@ -75,6 +76,9 @@ impl Reporter for CriticalPathReporter {
                 name: name.clone(),
                 last: *numbers.end(),
                 found: error.found,
+                near: nearest_events(trace, name, |event| {
+                    matches!(trace.events().category(event), Category::USER_ANNOTATION | Category::CPU_OP)
+                }),
             })?;
         }
         let mut notices: Vec<Notice> = tree.trace().warnings().iter().cloned().map(Notice::Reading).collect();
@@ -85,7 +89,13 @@ impl Reporter for CriticalPathReporter {
         }
         if let Some(unmatched) = found.what_if.iter().find(|what_if| what_if.replayed.matched == 0) {
             let names: Vec<&str> = unmatched.changes.iter().map(|change| &*change.name).collect();
-            return Err(Error::NothingToChange { path: path.to_path_buf(), name: names.join(", ") });
+            let name = names.join(", ");
+            let trace = found.trace();
+            let near = nearest_events(trace, &name, |event| {
+                let category = trace.events().category(event);
+                category.is_device() || matches!(category, Category::CPU_OP | Category::CUDA_RUNTIME)
+            });
+            return Err(Error::NothingToChange { path: path.to_path_buf(), name, near });
         }
         let faults = found.faults.iter();
         notices.extend(faults.map(|&(fault, count, first_uid)| Notice::CriticalPath {
@@ -116,6 +126,11 @@ impl Reporter for CriticalPathReporter {
         };
         report.with_overview(SheetNames::Documented, run)
     }
+}
+
+/// The names of events of this kind that are most similar to a text.
+fn nearest_events(trace: &Trace, text: &str, is_meant: impl Fn(EventId) -> bool) -> Vec<String> {
+    did_you_mean(text, trace.events().ids().filter(|&event| is_meant(event)).map(|event| trace.name(event)))
 }
 
 /// Columns that a name has in a sentence: it leaves room for others.

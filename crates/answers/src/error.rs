@@ -13,6 +13,8 @@ use thiserror::Error as ThisError;
 use trace_diff::ReadError;
 use trace_ingest::{IngestError, RecordingKind};
 
+use crate::rows::nearest_names;
+
 /// Why a question has no answer.
 #[derive(Debug, ThisError, miette::Diagnostic)]
 #[non_exhaustive]
@@ -229,7 +231,7 @@ pub enum Error {
     #[error("{path}: has {found} host ranges or operators whose names begin with {name:?}; number {last} (from 0) was requested", path = .path.display())]
     #[diagnostic(
         code("no-such-annotation"),
-        help("list operators with `tracelens tree`; see ranges in a trace viewer")
+        help("{}", if *.found == 0 { nearest_names(near) } else { format!("request numbers below {found}") })
     )]
     NoSuchAnnotation {
         /// The trace.
@@ -240,6 +242,8 @@ pub enum Error {
         last: usize,
         /// How many there are.
         found: usize,
+        /// The most similar names.
+        near: Vec<String>,
     },
     /// A trace without operators, calls and device events.
     #[error("{path}: has no operators, calls or device events, hence no critical path", path = .path.display())]
@@ -250,15 +254,14 @@ pub enum Error {
     },
     /// A name that no operator, call or kernel has.
     #[error("{path}: no operator, call or kernel is named {name:?}", path = .path.display())]
-    #[diagnostic(
-        code("nothing-to-change"),
-        help("use a name from sheet critical_path; * matches any characters")
-    )]
+    #[diagnostic(code("nothing-to-change"), help("{}; * matches any characters", nearest_names(near)))]
     NothingToChange {
         /// The trace.
         path: PathBuf,
         /// The name that was asked for.
         name: String,
+        /// The most similar names.
+        near: Vec<String>,
     },
     /// The trace with the path cannot be written.
     #[error("cannot write {path}: {source}", path = .path.display())]

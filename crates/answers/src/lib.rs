@@ -63,9 +63,12 @@ pub use ranks::{JobRecordings, RanksReporter, fuse_ranks, map_ranks};
 pub use replay::{OperatorsToReplay, ReplayChoice, ReplayOptions, ReplayedOperator, operators_to_replay};
 pub use report::{Analysed, Report, Reporter, Run, Stage, Watch};
 pub use rocprof::RocprofReporter;
-pub use rows::{Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, nearest, table_named};
+pub use rows::{
+    Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, nearest, nearest_names,
+    table_named,
+};
 pub use summary::{LeftOut, Summary, Timeline, TimelineWindow};
 pub use tenstorrent::TenstorrentReporter;
 pub use trace::{HtaTables, NsysReporter, OtherTrace, TraceReporter};
-pub use why::{Cost, NamedIn, Part, RooflineShare, TargetKind, Why, WhyError, candidates, nearest_names};
+pub use why::{Cost, NamedIn, Part, RooflineShare, TargetKind, Why, WhyError, candidates};
 pub use xla::XlaReporter;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use gpu_timeline::SortFew;
+use report_writers::terminal::truncate_middle;
 use sheets::{Cell, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
 
@@ -92,7 +93,7 @@ pub struct Rows {
 pub enum RowError {
     /// The report has no such table.
     #[error("this report has no table {name:?}")]
-    #[diagnostic(code("rows/unknown-table"), help("{}", in_words(.near)))]
+    #[diagnostic(code("rows/unknown-table"), help("{}", nearest_names(.near)))]
     UnknownTable {
         /// What was asked for.
         name: String,
@@ -101,7 +102,7 @@ pub enum RowError {
     },
     /// The table has no such column.
     #[error("table {table:?} has no column {name:?}")]
-    #[diagnostic(code("rows/unknown-column"), help("{}", in_words(.near)))]
+    #[diagnostic(code("rows/unknown-column"), help("{}", nearest_names(.near)))]
     UnknownColumn {
         /// The table.
         table: String,
@@ -129,12 +130,21 @@ pub enum RowError {
     ),
 }
 
-fn in_words(near: &[String]) -> String {
-    format!(
-        "the nearest names are {}",
-        near.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
-    )
+/// What to look for instead of a name that nothing has.
+#[must_use]
+pub fn nearest_names(near: &[String]) -> String {
+    match near {
+        [] => "give the name of an operator, a kernel or a module".to_owned(),
+        _ => {
+            let names: Vec<String> =
+                near.iter().map(|name| format!("{:?}", truncate_middle(name, LONGEST_NAME, true))).collect();
+            format!("the nearest names are {}", names.join(", "))
+        }
+    }
 }
+
+/// Characters of a name in a list of them.
+pub(crate) const LONGEST_NAME: usize = 60;
 
 /// The name that is most like another, if any is much like it.
 pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {

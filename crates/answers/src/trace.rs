@@ -45,8 +45,10 @@ use crate::trace_tables::Examined;
 pub struct TraceReporter {
     /// What is analysed.
     pub analysis: AnalysisOptions,
-    /// How the phases of inference are found, if they are.
+    /// How the phases of inference are found, if sheets are to separate them.
     pub phases: Option<PhaseOptions>,
+    /// Whether to tell the phases on the first page, though no sheet separates them.
+    pub tells_phases: bool,
     /// Models, categories and tree rules of a script.
     pub extension: Option<Extension>,
     /// Traces of graph captures, which give replayed graphs their operators.
@@ -86,6 +88,7 @@ impl TraceReporter {
             || self.other.is_some()
             || self.modules
             || self.phases.is_some()
+            || self.tells_phases
             || self.extension.is_some()
             || self.analysis.layout == ReportLayout::Inference
             || self.follows_sequences()
@@ -256,7 +259,10 @@ impl TraceReporter {
             hta: hta.as_ref(),
             names: self.sheet_names,
         };
-        let first_page = || summary(&analysis, phases.as_ref(), title.clone());
+        let told = phases.is_none() && self.tells_phases;
+        let told = told.then(|| PhaseAnalysis::new(&analysis, PhaseOptions::default()));
+        let told = told.as_ref().filter(|told| told.steps().is_some_and(|steps| !steps.steps().is_empty()));
+        let first_page = || summary(&analysis, phases.as_ref().or(told), title.clone());
         let (tables, mut summary, advice) = examined.tables(&title, first_page, threads_of_sheets, run)?;
         let tables = if hta.is_some() { tables.keeping_names() } else { tables };
         notices.extend(notices_of(&analysis, phases.as_ref()));

@@ -16,7 +16,7 @@ use tree_perf::Analysis;
 
 use crate::numbers::{counted, duration};
 use crate::report::{Analysed, Report};
-use crate::rows::did_you_mean;
+use crate::rows::{LONGEST_NAME, did_you_mean, nearest_names};
 
 /// What there is to say of one thing of a recording.
 #[derive(Clone, Debug, Serialize)]
@@ -392,22 +392,6 @@ fn near(analysis: &Analysis, text: &str) -> Vec<String> {
     let node_names = analysis.tree().node_names().map(|name| trace.text(name));
     did_you_mean(text, node_names.chain(analysis.device_events().map(|event| trace.name(event))))
 }
-
-/// What to look for instead of a name that nothing has.
-#[must_use]
-pub fn nearest_names(near: &[String]) -> String {
-    match near {
-        [] => "give the name of an operator, a kernel or a module".to_owned(),
-        _ => {
-            let names: Vec<String> =
-                near.iter().map(|name| format!("{:?}", truncate_middle(name, LONGEST_NAME, true))).collect();
-            format!("the nearest names are {}", names.join(", "))
-        }
-    }
-}
-
-/// Characters of a name in a list of them.
-const LONGEST_NAME: usize = 60;
 
 /// Candidates with their times, as many as a person reads.
 #[must_use]

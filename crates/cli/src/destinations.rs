@@ -7,6 +7,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use atomic_file::AtomicFile;
+use inference_phase::matching::REPORT;
+use inference_phase::split::DETAILS;
 use report_writers::Workbook;
 use sheets::Table;
 use trace_ingest::{IngestError, check_entries};
@@ -103,20 +105,43 @@ fn foreign_file(path: &Path) -> Failure {
     Failure::Destination {
         path: path.to_path_buf(),
         detail: "tracelens did not write the existing file".into(),
-        help: "choose another file with -o, or replace this one with --force".into(),
+        help: "choose another place with -o, or replace the file with --force".into(),
     }
 }
 
-/// Whether the start or the end of a file contains the program's name.
+/// Refuses to replace files of a directory that this program did not write.
+pub(crate) fn refuse_foreign_files(
+    directory: &Path,
+    names: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<(), Failure> {
+    let paths = names.into_iter().map(|name| directory.join(name));
+    let mut foreign = paths.filter(|path| path.is_file() && !names_us(path).unwrap_or(false));
+    foreign.next().map_or(Ok(()), |path| Err(foreign_file(&path)))
+}
+
+/// What files of these names contain instead of the program's name, where their format has no place for it.
+const KEYS: [(&str, &[u8]); 6] = [
+    (DETAILS[0], b"output_path"),
+    (DETAILS[1], b"output_path"),
+    (REPORT[0], b"match_id"),
+    (REPORT[1], b"match_id"),
+    (REPORT[2], b"eligible_A"),
+    ("replay.json", b"op_name"),
+];
+
+/// Whether the start or the end of a file contains the program's name, or its start the key of its kind.
 fn names_us(path: &Path) -> io::Result<bool> {
     const START: u64 = 4096;
     const END: u64 = 64;
+    let key = KEYS.iter().find(|(name, _)| path.ends_with(name)).map(|(_, key)| *key);
     let mut file = File::open(path)?;
     let mut text = Vec::new();
     file.by_ref().take(START).read_to_end(&mut text)?;
     file.seek(SeekFrom::Start(file.metadata()?.len().saturating_sub(END)))?;
     file.take(END).read_to_end(&mut text)?;
-    Ok(text.windows(9).any(|word| word == b"tracelens"))
+    let has = |word: &[u8]| text.windows(word.len()).any(|there| there == word);
+    let is_empty_list = key.is_some() && text.trim_ascii().starts_with(b"[]");
+    Ok(has(b"tracelens") || key.is_some_and(has) || is_empty_list)
 }
 
 /// Refuses a recording that no events can be copied out of, before any time is spent.

@@ -47,7 +47,9 @@ pub(crate) enum Failure {
     #[error("{error}")]
     #[diagnostic(code("other-reader"), help("{advice}"))]
     OtherReader { error: IngestError, advice: &'static str },
-    #[error("{option} applies to a single profile; a report on several profiles covers only their collectives")]
+    #[error(
+        "{option} applies to a single profile; a report on several profiles covers only their collectives"
+    )]
     #[diagnostic(code("several-profiles"), help("omit the option, or pass one profile"))]
     SeveralProfiles { option: String },
     #[error("{option} applies to traces and profiles, not to Tenstorrent operations")]
@@ -446,7 +448,7 @@ mod tests {
             Failure::Why(WhyError::Unknown { target: text(), near: vec![text()] }),
             Failure::Why(WhyError::Several { target: text(), candidates: Vec::new() }),
             Failure::Why(WhyError::Table(table())),
-            Failure::Gate(GateError::NoSuchWork { metric: perf_gate::Metric::Idle, kept: 2 }),
+            Failure::Gate(GateError::NoSuchWork { metric: perf_gate::Metric::Idle, near: vec![text()], kept: 2 }),
             Failure::Gate(GateError::NoModules { metric: perf_gate::Metric::Idle, file: text() }),
             Failure::Gate(GateError::NoRecording { side: "x" }),
             Failure::Gate(GateError::NoSteps { file: text() }),

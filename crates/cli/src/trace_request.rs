@@ -63,5 +63,6 @@ pub(crate) fn reporter(arguments: &TraceArguments) -> Result<TraceReporter, Fail
         hta: (asked.parity == Some(Reference::Hta))
             .then(|| HtaTables { sequences_of: asked.hta_sequences_of.clone() }),
         modules: output.tables.has_page(),
+        tells_phases: false,
     })
 }

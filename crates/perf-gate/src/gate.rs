@@ -1,6 +1,7 @@
 //! The verdict of a gate.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::median;
 use serde::Serialize;
@@ -80,11 +81,13 @@ pub enum GateError {
     #[error("no recording has {metric}")]
     #[diagnostic(
         code("gate/no-such-work"),
-        help("check the name; only the {kept} largest units of work are kept")
+        help("the nearest names are {}; only the {kept} largest units of work are kept", near.join(", "))
     )]
     NoSuchWork {
         /// The metric.
         metric: Metric,
+        /// Names that contain the metric's or are contained in it; without any, the largest of the same kind.
+        near: Vec<String>,
         /// Units that are kept of a recording.
         kept: usize,
     },
@@ -246,11 +249,34 @@ fn check_metric(metric: &Metric, sides: &[Vec<Recording>; 2]) -> Result<(), Gate
     {
         return Err(GateError::NoModules { metric: metric.clone(), file: recording.file.clone() });
     }
-    let is_named = matches!(metric, Metric::Op(_) | Metric::Module(_) | Metric::Kernel(_));
-    if is_named && all().all(|recording| metric.values(recording, 0).iter().all(|&value| value == 0)) {
-        return Err(GateError::NoSuchWork { metric: metric.clone(), kept: crate::MOST_UNITS });
+    if metric.name().is_some()
+        && all().all(|recording| metric.values(recording, 0).iter().all(|&value| value == 0))
+    {
+        let near = near(metric, all());
+        return Err(GateError::NoSuchWork { metric: metric.clone(), near, kept: crate::MOST_UNITS });
     }
     Ok(())
+}
+
+/// Names that may be meant instead of one that no recording has, those of most time first.
+fn near<'r>(metric: &Metric, recordings: impl Iterator<Item = &'r Recording>) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+    for unit in recordings.flat_map(|recording| &recording.units) {
+        let name = metric.name_in(unit).filter(|name| !name.is_empty());
+        name.into_iter()
+            .for_each(|name| *times.entry(name).or_default() += unit.kernel_time.iter().sum::<i64>());
+    }
+    let wanted = metric.name().unwrap_or_default().to_lowercase();
+    let is_part = |name: &str| {
+        let name = name.to_lowercase();
+        name.contains(&wanted) || wanted.contains(&name)
+    };
+    let mut names: Vec<(&str, i64)> = times.into_iter().collect();
+    names.sort_by_key(|&(name, time)| (!is_part(name), Reverse(time)));
+    let parts = names.iter().filter(|(name, _)| is_part(name)).count();
+    names.truncate(if parts == 0 { MOST } else { parts.min(MOST) });
+    names.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// What the division into blocks rests on, where that is not sure.

@@ -102,9 +102,27 @@ impl Metric {
             Metric::Idle => recording.idle[steps].to_vec(),
             Metric::ExposedCommunication => recording.exposed_communication[steps].to_vec(),
             Metric::KernelCount => recording.kernels[steps].iter().map(|&count| i64::from(count)).collect(),
-            Metric::Op(name) => unit_times(&|unit| unit.op == *name),
-            Metric::Module(name) => unit_times(&|unit| unit.module == *name),
-            Metric::Kernel(name) => unit_times(&|unit| unit.kernel == *name),
+            Metric::Op(name) | Metric::Module(name) | Metric::Kernel(name) => {
+                unit_times(&|unit| self.name_in(unit) == Some(name))
+            }
+        }
+    }
+
+    /// The name of the work that it measures; `None` if it measures all work.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Metric::Op(name) | Metric::Module(name) | Metric::Kernel(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What a unit of work is called where the metric names work.
+    pub(crate) fn name_in<'u>(&self, unit: &'u Unit) -> Option<&'u str> {
+        match self {
+            Metric::Op(_) => Some(&unit.op),
+            Metric::Module(_) => Some(&unit.module),
+            Metric::Kernel(_) => Some(&unit.kernel),
+            _ => None,
         }
     }
 }

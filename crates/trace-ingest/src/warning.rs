@@ -310,7 +310,9 @@ pub enum EventFault {
     #[error("events with a lost name, shown as <unknown>")]
     LostName,
     /// MTIA records work on its streams, and again on tracks of submission queues, packets and copies.
-    #[error("device events on MTIA's queue, packet and copy tracks, skipped because they duplicate events on its streams")]
+    #[error(
+        "device events on MTIA's queue, packet and copy tracks, skipped because they duplicate events on its streams"
+    )]
     RepeatedOnQueue,
     /// Device work of a kind that the reader does not know was kept in the category `other device`.
     #[error("device work of an unknown kind, counted neither as kernels nor as copies")]

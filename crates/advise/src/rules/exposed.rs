@@ -224,6 +224,13 @@ impl Rule for CopyExposed {
             CopyDirection::DeviceToHost if program == Program::Xla => {
                 "read results back less often, and offload less to host memory"
             }
+            CopyDirection::HostToDevice if program == Program::Native => {
+                "copy the next batch ahead, asynchronously from pinned memory on its own stream; keep constant data on \
+                 the device"
+            }
+            CopyDirection::DeviceToHost if program == Program::Native => {
+                "copy less and in one piece, asynchronously into pinned memory, and read it a step later"
+            }
             CopyDirection::HostToDevice => {
                 "prefetch the next batch (pinned memory, non_blocking=True, its own stream); keep constant data on the \
                  device"

@@ -35,9 +35,9 @@ impl Rule for IdleSync {
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Hip => {
-                "avoid synchronizing calls (hipDeviceSynchronize, hipStreamSynchronize, hipMemcpy) or move \
-                 them later; copy with hipMemcpyAsync from and to pinned memory"
+            Program::Native => {
+                "avoid calls that block the host (device or stream synchronization, cudaMemcpy, hipMemcpy) or \
+                 move them later; copy asynchronously from and to pinned memory"
             }
             Program::PyTorch | Program::Xla => {
                 "do not synchronize within the step (.item(), .cpu(), print, torch.cuda.synchronize(), \
@@ -63,7 +63,10 @@ impl Rule for IdleData {
     fn remedy(&self, program: Program) -> &'static str {
         match program {
             Program::Xla => "prefetch batches to the device on another thread (grain, tf.data)",
-            Program::PyTorch | Program::Hip => {
+            Program::Native => {
+                "read batches ahead on other threads, and copy them asynchronously from pinned memory"
+            }
+            Program::PyTorch => {
                 "use more data loader workers, prefetch_factor, persistent_workers and pin_memory"
             }
         }
@@ -113,8 +116,9 @@ impl Rule for IdleAllocation {
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Hip => {
-                "allocate before the loop and reuse the memory, or use stream-ordered allocation (hipMallocAsync)"
+            Program::Native => {
+                "allocate before the loop and reuse the memory, or use stream-ordered allocation (cudaMallocAsync, \
+                 hipMallocAsync)"
             }
             Program::PyTorch => {
                 "keep memory: no empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True for \

@@ -26,7 +26,10 @@ impl Rule for IdleLaunch {
                 "compile more into one program (jit the whole step, scan instead of a Python loop), and dispatch \
                  ahead: do not read results in every step"
             }
-            Program::PyTorch | Program::Hip => {
+            Program::Native => {
+                "capture the step as a CUDA or HIP graph, or give each launch more work: larger batches, fused kernels"
+            }
+            Program::PyTorch => {
                 "capture the step as a CUDA or HIP graph, compile it (torch.compile with mode=\"reduce-overhead\"), or give each launch \
                  more work: larger batches, fused operators"
             }

@@ -36,7 +36,8 @@ impl Rule for KernelEfficiency {
                 "check the shapes, padding and types of these instructions, and autotuning (xla_gpu_autotune_level, \
                  Triton GEMMs)"
             }
-            Program::PyTorch | Program::Hip => {
+            Program::Native => "try another or a newer library, tune, and check operand layout and alignment",
+            Program::PyTorch => {
                 "try another or a newer library, tune (TunableOp, max-autotune), and check operand layout and \
                  alignment; tracelens replay runs the operators alone"
             }

@@ -25,7 +25,11 @@ impl Rule for Layout {
                  the tile), and one dtype throughout; the rest comes from layout assignment: see the HLO of \
                  these instructions"
             }
-            Program::PyTorch | Program::Hip => {
+            Program::Native => {
+                "keep data in the layout and type that the next kernel reads, or convert it within the kernels \
+                 beside"
+            }
+            Program::PyTorch => {
                 "keep one memory format (channels_last for convolutions) and one dtype, with views and strides that \
                  the next operator accepts; torch.compile fuses the rest into its neighbors"
             }

@@ -19,7 +19,7 @@ impl Rule for Recompute {
                 "checkpoint less if memory allows (jax.checkpoint with a policy); XLA rematerializes on its \
                  own when memory is short"
             }
-            Program::PyTorch | Program::Hip => {
+            Program::PyTorch | Program::Native => {
                 "checkpoint fewer or cheaper modules if memory allows (selective checkpointing); \
                  recomputation trades this time for activation memory"
             }

@@ -23,7 +23,10 @@ impl Rule for ShortKernels {
         "many short kernels: launch overhead dominates"
     }
 
-    fn remedy(&self, _: Program) -> &'static str {
+    fn remedy(&self, program: Program) -> &'static str {
+        if program == Program::Native {
+            return "merge them: fused kernels, batched operations; graphs shorten the gaps between them";
+        }
         "merge them: fused or foreach optimizers, torch.compile, batched operators; graphs shorten the gaps between \
          them"
     }

@@ -601,7 +601,7 @@ fn advice_on_recording_is_about_what_is_missing() {
         facts.gaps = gaps;
         assert_eq!(remedy(&facts, "IDLE-HOST").contains("with_stack"), !facts.gaps.is_empty());
     }
-    facts.program = Language::Hip;
+    facts.program = Language::Native;
     for (cause, has_launches, asks_for_calls) in [
         (WaitCause::Unlinked, false, true),
         (WaitCause::Unlinked, true, false),

@@ -22,7 +22,7 @@ impl Rule for Unexplained {
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Hip => "check for other programs on the device, and what the queue waits for",
+            Program::Native => "check for other programs on the device, and what the queue waits for",
             Program::PyTorch | Program::Xla => {
                 "check for late ranks (tracelens ranks), and for other programs on the device"
             }
@@ -68,7 +68,7 @@ fn launch_recording_remedy(facts: &Facts) -> &'static str {
         _ if are_recorded => {
             "check for lost launches (tracelens doctor), and for launches before the recording"
         }
-        Program::Hip => "record calls (rocprofv3 --hip-trace or --sys-trace)",
+        Program::Native => "record calls (nsys profile --trace=cuda, rocprofv3 --hip-trace or --sys-trace)",
         Program::PyTorch | Program::Xla => "record the host, too",
     }
 }

@@ -28,7 +28,7 @@ impl Rule for Unmodelled {
     fn claims(&self, look: &Inspection<'_>) -> Vec<Claim> {
         let facts = look.facts;
         // Without operators nothing is modelled, by the nature of the recording or as the rule about it says.
-        if facts.program == Program::Hip || facts.gaps.contains(&RecordingGap::Operators) {
+        if facts.program == Program::Native || facts.gaps.contains(&RecordingGap::Operators) {
             return Vec::new();
         }
         // By the calls themselves: one that does work of several kinds comes once for each of them.

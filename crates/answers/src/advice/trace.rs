@@ -64,7 +64,7 @@ pub(crate) fn trace_advice(
     let own: Vec<&dyn Rule> = own.iter().map(|rule| &**rule).collect();
     let mut advice = Advice::with_rules(&facts, limits, &recording, &own);
     if let Some(diagnosis) = diagnosis {
-        doubt(&mut advice, diagnosis, facts.program == Program::Hip);
+        doubt(&mut advice, diagnosis, is_rocprof(analysis.trace()));
     }
     keep_named_rows(&mut advice, analysis);
     advice
@@ -196,10 +196,10 @@ impl<'a> Builder<'a> {
             units_per_us: self.trace.time_unit().per_microsecond(),
             device: self.device(),
             program,
-            sheets: if program == Program::Hip { ROCPROF_SHEETS } else { SHEETS },
+            sheets: if is_rocprof(self.trace) { ROCPROF_SHEETS } else { SHEETS },
             works,
             messages,
-            gaps: self.gaps(&operators),
+            gaps: self.gaps(&operators, program),
             full_queue: full_queue.collect(),
             calls,
             operators,
@@ -408,7 +408,7 @@ impl<'a> Builder<'a> {
         (idle, holds.collect())
     }
 
-    fn gaps(&self, operators: &[Operator]) -> Vec<RecordingGap> {
+    fn gaps(&self, operators: &[Operator], program: Program) -> Vec<RecordingGap> {
         let (trace, coverage) = (self.trace, self.analysis.coverage());
         let unlinked = coverage.unlinked_time_us / (coverage.linked_time_us + coverage.unlinked_time_us);
         let has_frames = || {
@@ -419,13 +419,9 @@ impl<'a> Builder<'a> {
                 || events.ids().any(is_frame)
         };
         let recorder = &trace.facts().recorder;
-        // Profiles of the runtime alone have no operators by their nature; Nsight Systems records programs of any kind.
-        let is_pytorch = match recorder.kind {
-            Some(RecordingKind::Nsys) => {
-                self.analysis.device_events().any(|event| trace.name(event).contains("at::native::"))
-            }
-            _ => program(trace) == Program::PyTorch && recorder.operators,
-        };
+        // Profiles of the runtime alone have no operators by their nature.
+        let is_pytorch =
+            program == Program::PyTorch && (recorder.operators || recorder.kind == Some(RecordingKind::Nsys));
         let lacks_shapes = || {
             trace.facts().record_shapes == Some(false)
                 || operators.iter().all(|operator| operator.arguments.is_empty())
@@ -466,10 +462,16 @@ fn data_change(name: &str, inputs: &[Input]) -> Option<DataChange> {
     }
 }
 
-/// What the program is written with, as far as the recorder tells.
+fn is_rocprof(trace: &Trace) -> bool {
+    trace.facts().recorder.kind == Some(RecordingKind::Rocprof)
+}
+
+/// What the program is written with, as far as the recording tells: Nsight Systems records programs of any kind.
 fn program(trace: &Trace) -> Program {
+    let has_pytorch_kernels = || trace.strings().iter().any(|(_, text)| text.contains("at::native::"));
     match trace.facts().recorder.kind {
-        Some(RecordingKind::Rocprof) => Program::Hip,
+        Some(RecordingKind::Rocprof) => Program::Native,
+        Some(RecordingKind::Nsys) if !has_pytorch_kernels() => Program::Native,
         Some(RecordingKind::XPlane) => Program::Xla,
         _ => Program::PyTorch,
     }

@@ -49,6 +49,10 @@ pub(crate) struct MatchArguments {
     #[arg(long = "num-steps", value_name = "N", default_value = "16", allow_negative_numbers = true)]
     pub(crate) num_steps: i64,
 
+    /// Replace files that tracelens did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Print nothing but errors
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,

@@ -46,6 +46,10 @@ pub(crate) struct ReplayArguments {
     #[arg(long = "max-bytes", value_name = "N")]
     pub(crate) max_bytes: Option<u64>,
 
+    /// Replace files that tracelens did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+
     #[command(flatten)]
     pub(crate) answer: AnswerOutput,
 

@@ -93,6 +93,10 @@ pub(crate) struct SplitArguments {
     #[arg(long)]
     pub(crate) parity: bool,
 
+    /// Replace files that tracelens did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Print nothing but errors
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use answers::Notice;
 use inference_phase::matching::{
-    MatchNote, MatchOptions, MatchSide, Matches, match_blocks, match_outputs, phase_name, shown_distance,
-    write_report,
+    MatchNote, MatchOptions, MatchSide, Matches, REPORT, match_blocks, match_outputs, phase_name,
+    shown_distance, write_report,
 };
 use inference_phase::split::{self, Membership, SplitError, SplitOutput, SplitStep, StepWork};
 use serde_json::json;
@@ -16,6 +16,7 @@ use trace2tree::TraceTree;
 use crate::arguments::match_blocks::MatchArguments;
 use crate::console;
 use crate::context::Context;
+use crate::destinations::{check_directory, refuse_foreign_files};
 use crate::error::Failure;
 use crate::progress::{read_trace, with_progress};
 
@@ -28,7 +29,7 @@ struct Side<'a> {
 
 pub(crate) fn run(arguments: &MatchArguments, context: &Context<'_>) -> Result<(), Failure> {
     let directory = arguments.output_dir.as_path();
-    crate::destinations::check_directory(directory)?;
+    check_directory(directory)?;
     let sides = [read(&arguments.first, arguments)?, read(&arguments.second, arguments)?];
     let mut phases: Vec<_> = Vec::new();
     for &phase in &arguments.phases {
@@ -41,16 +42,25 @@ pub(crate) fn run(arguments: &MatchArguments, context: &Context<'_>) -> Result<(
         sides.each_ref().map(|side| side.steps.iter().map(|step| step.work).collect::<Vec<StepWork>>());
     let matches = match_blocks(&works[0], &works[1], &MatchOptions { phases, window });
 
+    let base = sides.each_ref().map(|side| split::base_name(side.path));
+    let outputs: [Vec<SplitOutput>; 2] =
+        std::array::from_fn(|at| match_outputs(&matches.pairs, at, &sides[at].steps, &base[at]));
+    if !arguments.force {
+        let traces = outputs.iter().flatten().filter(|_| !arguments.no_extract);
+        refuse_foreign_files(
+            directory,
+            traces.map(|output| output.path.as_path()).chain(REPORT.map(Path::new)),
+        )?;
+    }
     fs::create_dir_all(directory)
         .map_err(|source| SplitError::Write { path: directory.to_path_buf(), source })?;
     let mut paths = vec![[PathBuf::new(), PathBuf::new()]; matches.pairs.len()];
-    for (at, side) in sides.iter().enumerate() {
-        let outputs = match_outputs(&matches.pairs, at, &side.steps, &split::base_name(side.path));
-        for (paths, output) in paths.iter_mut().zip(&outputs) {
+    for (at, (side, outputs)) in sides.iter().zip(&outputs).enumerate() {
+        for (paths, output) in paths.iter_mut().zip(outputs) {
             paths[at] = directory.join(&output.path);
         }
         if !arguments.no_extract && !outputs.is_empty() {
-            extract(side, &outputs, directory, arguments)?;
+            extract(side, outputs, directory, arguments)?;
         }
     }
     let described = sides.each_ref().map(|side| MatchSide {

@@ -57,6 +57,7 @@ pub(crate) fn inference(arguments: &InferenceArguments, context: &Context<'_>) -
     let (mut request, mut reporter) = (request(trace, context)?, reporter(trace)?);
     request.warnings.extend(trace.analysis.devices.warning(reporter.analysis.architecture.as_ref()));
     reporter.analysis.layout = ReportLayout::Inference;
+    reporter.tells_phases = !context.given.as_reference_tool;
     reporter.analysis.group_by_parent_module = engine.group_by_parent_module;
     if let Some(folder) = &engine.capture_folder {
         let details = engine.capture_details_path.as_deref();

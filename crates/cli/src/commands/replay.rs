@@ -15,6 +15,7 @@ use sheets::escaped;
 use crate::arguments::replay::ReplayArguments;
 use crate::console;
 use crate::context::Context;
+use crate::destinations::{check_destinations, check_directory, refuse_foreign_files};
 use crate::error::Failure;
 use crate::progress::with_progress;
 use crate::summary::WIDEST;
@@ -22,7 +23,7 @@ use crate::wrapping::wrap;
 
 pub(crate) fn run(arguments: &ReplayArguments, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(directory) = &arguments.output_dir {
-        crate::destinations::check_directory(directory)?;
+        check_directory(directory)?;
     }
     let options = ReplayOptions {
         choice: arguments.choice(),
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &ReplayArguments, context: &Context<'_>) -> Result<
     })?;
     let replayable: Vec<Entry> = found.operators.iter().filter_map(|of| of.verdict.clone().ok()).collect();
     let written = match &arguments.output_dir {
-        Some(directory) if !replayable.is_empty() => write(directory, &replayable, &arguments.file)?,
+        Some(directory) if !replayable.is_empty() => write(directory, &replayable, arguments)?,
         _ => Vec::new(),
     };
     if arguments.answer.is_json() {
@@ -52,15 +53,18 @@ pub(crate) fn run(arguments: &ReplayArguments, context: &Context<'_>) -> Result<
     }
 }
 
-fn write(directory: &Path, entries: &[Entry], read: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn write(directory: &Path, entries: &[Entry], arguments: &ReplayArguments) -> Result<Vec<PathBuf>, Failure> {
     let failed = |path: &Path, source| Failure::File { path: path.to_path_buf(), source };
     let invalid = |error: serde_json::Error| failed(directory, error.into());
     let files = [("replay.json", to_json(entries)), ("replay.py", to_python(entries))]
         .map(|(name, text)| (directory.join(name), text));
-    crate::destinations::check_destinations(
-        &[read.to_path_buf()],
+    check_destinations(
+        slice::from_ref(&arguments.file),
         files.iter().filter(|(path, _)| path.exists()).map(|(path, _)| ("replay", path.as_path())),
     )?;
+    if !arguments.force {
+        refuse_foreign_files(directory, files.iter().filter_map(|(path, _)| path.file_name()))?;
+    }
     fs::create_dir_all(directory).map_err(|source| failed(directory, source))?;
     let mut written = Vec::new();
     for (path, text) in files {

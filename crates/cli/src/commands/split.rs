@@ -23,7 +23,7 @@ use trace2tree::{TraceTree, TreeOptions};
 use crate::arguments::split::{Iterations, SplitArguments};
 use crate::console;
 use crate::context::Context;
-use crate::destinations::{check_directory, copyable};
+use crate::destinations::{check_directory, copyable, refuse_foreign_files};
 use crate::error::Failure;
 use crate::progress::{read_trace, with_progress};
 
@@ -96,6 +96,10 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
         return Err(Failure::NothingToSplit { path: arguments.file.clone(), detail });
     }
 
+    if !arguments.force {
+        let traces = plan.outputs.iter().map(|output| output.path.as_path());
+        refuse_foreign_files(directory, traces.chain(split::DETAILS.map(Path::new)))?;
+    }
     let membership = Membership::new(&tree, &steps);
     let written = with_progress(arguments.quiet, &arguments.reading, |options| {
         split::write_outputs(&arguments.file, &tree, &membership, &plan.outputs, directory, options)

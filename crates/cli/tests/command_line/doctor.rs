@@ -171,10 +171,7 @@ fn a_kernel_that_overruns_the_next_one_counts_until_that_begins() {
     assert_eq!(busy(&clean, &[]).0, 0.12);
     let (time, said) = busy(&wrong, &[]);
     assert_eq!(time, 0.13);
-    assert!(
-        said.contains("which they overlapped by up to 890.000 µs: 1"),
-        "{said}"
-    );
+    assert!(said.contains("which they overlapped by up to 890.000 µs: 1"), "{said}");
     let (time, said) = busy(&wrong, &["--keep-overruns"]);
     assert_eq!(time, 0.94);
     assert!(!said.contains("--keep-overruns"), "{said}");

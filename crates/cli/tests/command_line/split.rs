@@ -295,3 +295,25 @@ fn without_options_the_steps_are_listed() {
     assert_eq!(place.run("split trace.json --quiet").exits_with(0).out, "");
     assert_eq!(place.files("."), ["trace.json"]);
 }
+
+#[test]
+fn foreign_files_are_replaced_only_by_force() {
+    let place = served();
+    let split = "split trace.json -o out --store-single-iteration -i 0:2";
+    place.run(split).exits_with(0);
+    // What this program wrote is written again without a question.
+    place.run(split).exits_with(0);
+    for file in ["execution_details.json", "execution_details.csv"] {
+        let ours = place.bytes(&format!("out/{file}"));
+        place.put(&format!("out/{file}"), "{\"mine\": 1}");
+        place.run(split).exits_with(2).with_error(&[file, "tracelens did not write", "--force"]);
+        assert_eq!(place.bytes(&format!("out/{file}")), b"{\"mine\": 1}");
+        place.run(&*format!("{split} --force")).exits_with(0);
+        assert_eq!(place.bytes(&format!("out/{file}")), ours);
+    }
+    let details = json(&place, "out/execution_details.json");
+    let trace = details[0]["output_path"].as_str().unwrap();
+    place.put(trace, "somebody's");
+    place.run(split).exits_with(2).with_error(&["tracelens did not write"]);
+    assert_eq!(place.bytes(trace), b"somebody's");
+}

@@ -9,4 +9,4 @@ mod report;
 pub use pairing::{
     Block, BlockMatch, MatchNote, MatchOptions, Matches, blocks, distance_terms, match_blocks,
 };
-pub use report::{MatchReport, MatchSide, match_outputs, phase_name, shown_distance, write_report};
+pub use report::{MatchReport, MatchSide, REPORT, match_outputs, phase_name, shown_distance, write_report};

@@ -62,6 +62,9 @@ pub struct MatchReport {
     pub notes: Vec<Value>,
 }
 
+/// Names of the files that [`write_report`] writes.
+pub const REPORT: [&str; 3] = ["match_report.json", "match_report.csv", "match_notes.json"];
+
 /// Writes `match_report.json`, `match_notes.json` and, if anything matches, `match_report.csv`. `paths` are the files
 /// of both traces, per match.
 pub fn write_report(
@@ -92,11 +95,12 @@ pub fn write_report(
         written.push(path);
         Ok::<(), SplitError>(())
     };
-    write("match_report.json", pretty(&pairs))?;
+    let [report_json, report_csv, notes_json] = REPORT;
+    write(report_json, pretty(&pairs))?;
     if !rows.is_empty() {
-        write("match_report.csv", csv(&rows))?;
+        write(report_csv, csv(&rows))?;
     }
-    write("match_notes.json", pretty(&notes))?;
+    write(notes_json, pretty(&notes))?;
     Ok(MatchReport { written, pairs, notes })
 }
 

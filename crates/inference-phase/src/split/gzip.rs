@@ -59,8 +59,9 @@ impl GzipFile {
     /// Begins the file that is to be at `path`.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let (pending, mut file) = PendingFile::create(path)?;
-        // Deflate, no name, no time, unknown system.
-        file.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])?;
+        // Deflate, with a comment, no name, no time, unknown system. The comment says who wrote the file.
+        file.write_all(&[0x1f, 0x8b, 8, 0x10, 0, 0, 0, 0, 0, 255])?;
+        file.write_all(b"tracelens\0")?;
         Ok(GzipFile { pending, checksum: Crc::new() })
     }
 

@@ -25,6 +25,6 @@ pub(crate) use plan::window_file;
 pub use plan::{MixOptions, SplitOptions, SplitOutput, SplitPlan, WindowOptions, base_name, plan};
 pub use steps::{Alike, FoundSteps, ShownBy, SplitStep, StepWork, annotated_steps, steps};
 pub(crate) use summary::csv_cell;
-pub use summary::{ExecutionDetails, details_json, execution_details, write_details};
+pub use summary::{DETAILS, ExecutionDetails, details_json, execution_details, write_details};
 pub use windows::{RegionRule, ServerLoad, SteadyWindows, WindowLoad, steady_regions, steady_windows};
 pub use write::{Written, write_outputs};

@@ -12,10 +12,8 @@ use super::plan::SplitOutput;
 use super::steps::SplitStep;
 use super::write::Written;
 
-/// Name of the summary for programs.
-const DETAILS_JSON: &str = "execution_details.json";
-/// Name of the summary for people.
-const DETAILS_CSV: &str = "execution_details.csv";
+/// Files beside the traces that describe them.
+pub const DETAILS: [&str; 2] = ["execution_details.json", "execution_details.csv"];
 
 /// A file that was written, with what it holds. Times are in µs.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +61,7 @@ pub fn execution_details(
 /// Writes the details as `execution_details.json` and `execution_details.csv` into a directory, and returns where
 /// they are.
 pub fn write_details(details: &[ExecutionDetails], directory: &Path) -> Result<[PathBuf; 2], SplitError> {
-    let paths = [DETAILS_JSON, DETAILS_CSV].map(|name| directory.join(name));
+    let paths = DETAILS.map(|name| directory.join(name));
     let writers = [write_json, write_csv];
     for (path, write) in paths.iter().zip(writers) {
         atomic_file::write_with(path, |file| write(details, file))

@@ -298,7 +298,10 @@ fn steps_are_chosen_with_what_they_launched() {
     assert!((1..fused.events.len()).contains(&communication));
     let none = FuseOptions { steps: Some(900..902), ..FuseOptions::default() };
     let error = crate::said(&recordings.try_fuse(&none, &recordings.output("none.json")).unwrap_err());
-    assert!(error.starts_with("no recording has steps 900 to 901; the recordings have steps 10 to "), "{error}");
+    assert!(
+        error.starts_with("no recording has steps 900 to 901; the recordings have steps 10 to "),
+        "{error}"
+    );
 }
 
 #[test]

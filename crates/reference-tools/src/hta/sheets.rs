@@ -262,9 +262,12 @@ fn queue_length_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::text("tid", "Thread id of the stream in the file.")
                 .field_in(|hta: &&Hta<'_>, row: &QueuePoint| row_id(hta, row.work, |track| track.tid).into()),
             Column::identifier("stream", "Stream on the device.").field(|row: &QueuePoint| row.stream.into()),
-            Column::count("queue_length", "Number of events launched but not started, from the time of this row on.")
-                .with_role(Role::Headline)
-                .field(|row: &QueuePoint| row.length.into()),
+            Column::count(
+                "queue_length",
+                "Number of events launched but not started, from the time of this row on.",
+            )
+            .with_role(Role::Headline)
+            .field(|row: &QueuePoint| row.length.into()),
         ],
         Hta::queue_points,
     )

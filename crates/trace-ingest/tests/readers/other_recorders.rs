@@ -221,8 +221,7 @@ fn queues_of_mtia_repeat_the_work_of_its_streams() {
         ]
     );
     // A copy and a packet.
-    let said =
-        "device events on MTIA's queue, packet and copy tracks, skipped because they duplicate events on its streams: 2";
+    let said = "device events on MTIA's queue, packet and copy tracks, skipped because they duplicate events on its streams: 2";
     assert!(
         trace.warnings().iter().any(|warning| warning.to_string().starts_with(said)),
         "{:?}",

@@ -272,9 +272,13 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.counter).into()),
         Column::text("step", "Step marked by the program.")
             .field_in(|analysis: &&Analysis, row: &Energy| analysis.trace().text(row.step).into()),
-        Column::new("energy_j", Number(Joules), "Energy: sum of power × time while the step ran on the host.")
-            .with_role(Role::Headline)
-            .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
+        Column::new(
+            "energy_j",
+            Number(Joules),
+            "Energy: sum of power × time while the step ran on the host.",
+        )
+        .with_role(Role::Headline)
+        .field_in(|analysis: &&Analysis, row: &Energy| seconds(analysis, row.integral).into()),
         Column::new("mean_w", Number(Watts), "Mean power.")
             .per("moment")
             .field_in(|_, row: &Energy| row.mean.into()),
