@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use extension::Extension;
 use gpu_timeline::SortFew;
-use inference_phase::Step;
 use inference_phase::capture::CaptureLibrary;
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, work_of_iterations};
+use inference_phase::{Phase, Step};
 use iterations::{Program, Selected, Window, WindowError};
 use nsys_perf::NsysOptions;
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
@@ -261,7 +261,9 @@ impl TraceReporter {
         };
         let told = phases.is_none() && self.tells_phases;
         let told = told.then(|| PhaseAnalysis::new(&analysis, PhaseOptions::default()));
-        let told = told.as_ref().filter(|told| told.steps().is_some_and(|steps| !steps.steps().is_empty()));
+        let is_known =
+            |row: &PhaseStatistics| row.steps.is_some_and(|steps| steps > 0) && row.phase != Phase::Unknown;
+        let told = told.as_ref().filter(|told| told.phases().iter().any(is_known));
         let first_page = || summary(&analysis, phases.as_ref().or(told), title.clone());
         let (tables, mut summary, advice) = examined.tables(&title, first_page, threads_of_sheets, run)?;
         let tables = if hta.is_some() { tables.keeping_names() } else { tables };

@@ -123,7 +123,7 @@ pub(crate) fn refuse_foreign_files(
 const KEYS: [(&str, &[u8]); 6] = [
     (DETAILS[0], b"output_path"),
     (DETAILS[1], b"output_path"),
-    (REPORT[0], b"match_id"),
+    (REPORT[0], b"TraceA"),
     (REPORT[1], b"match_id"),
     (REPORT[2], b"eligible_A"),
     ("replay.json", b"op_name"),

@@ -370,7 +370,7 @@ mod tests {
         // Bars too narrow for text have none.
         let many = of_devices(40);
         assert_eq!(many.matches("100.0%").count(), 1);
-        assert!(many.contains("8 more bars not drawn."));
+        assert!(many.contains("8 more bars are not drawn."));
     }
 
     #[test]

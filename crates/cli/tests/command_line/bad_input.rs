@@ -99,7 +99,7 @@ fn what_is_no_trace_is_one_error() {
 #[test]
 fn a_directory_and_a_missing_file_are_named() {
     let place = Workplace::with("");
-    place.run("report .").exits_with(2).with_error(&[".: is a directory; pass a recording in it"]);
+    place.run("report .").exits_with(2).with_error(&[".: is a directory; pass a recording inside it"]);
     place.run("report no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
     place.run("tree no.json").exits_with(2).with_error(&["no.json: cannot be read: No such file"]);
 }
@@ -172,7 +172,7 @@ fn a_view_of_xprof_names_the_profile_beside_it() {
     let place = Workplace::with("");
     place.put("host.trace.json", std::fs::read(view).unwrap());
     let report = || place.run("report host.trace.json --output_csvs_dir csv").exits_with(0);
-    let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb), not beside it"]);
+    let outcome = report().with_summary(&["gemm_fusion_dot", "*.xplane.pb), which is not beside it"]);
     assert!(outcome.out.contains("busy 120.0 µs"), "{outcome:#?}");
     place.put("host.xplane.pb", "");
     report().with_summary(&["the profile host.xplane.pb beside it has more"]);

@@ -145,7 +145,8 @@ fn graphs_that_no_capture_explains_are_counted() {
     let eager = Workplace::with(trace(&one_operator()));
     std::fs::create_dir(eager.path("captures")).unwrap();
     let outcome = eager.run("inference trace.json --capture_folder captures").exits_with(0);
-    outcome.with_summary(&["--capture_folder has no effect: the trace launches no graphs", "has no trace"]);
+    outcome
+        .with_summary(&["--capture_folder has no effect: the trace has no graph launches", "has no trace"]);
 }
 
 #[test]

@@ -126,10 +126,11 @@ fn what_is_no_profile_of_a_device_is_told() {
     run(generated().to_str().unwrap()).with_error(&["expected an XPlane profile", "`tracelens report`"]);
     run("text").with_error(&["text: not recognized", "plugins/profile/<time>/<host>.xplane.pb"]);
     run("absent").with_error(&["absent: cannot be read"]);
-    run(".").with_error(&["is a directory; pass a recording in it: ./trace.json"]);
+    run(".").with_error(&["is a directory; pass a recording inside it: ./trace.json"]);
     std::fs::create_dir_all(place.path("plugins/profile/today")).unwrap();
     place.put("plugins/profile/today/host.xplane.pb", profile(KERNELS));
-    run(".").with_error(&["is a directory; pass a recording in it: ./plugins/profile/today/host.xplane.pb"]);
+    run(".")
+        .with_error(&["is a directory; pass a recording inside it: ./plugins/profile/today/host.xplane.pb"]);
     place.run("jax").exits_with(2);
 }
 

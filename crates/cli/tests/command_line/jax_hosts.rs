@@ -90,7 +90,7 @@ fn several_profiles_that_make_no_run_are_refused() {
         &["--parity"],
     ] {
         let name = option[0].split('=').next().unwrap();
-        refused(&[&both[..], option].concat(), &[name, "applies to one profile"]);
+        refused(&[&both[..], option].concat(), &[name, "applies to a single profile"]);
     }
     refused(&[&both[..], &["--output_json_path", "host1.xplane.pb"]].concat(), &["is the trace itself"]);
     assert_eq!(

@@ -318,7 +318,7 @@ fn nothing_to_report_on_is_said() {
     place
         .run("ranks trace.json")
         .exits_with(2)
-        .with_error(&["none of 1 recordings can be used", "not recognized"]);
+        .with_error(&["none of the 1 recordings can be used", "not recognized"]);
     fs::create_dir(place.path("empty")).unwrap();
     place.run("ranks empty").exits_with(2).with_error(&["has no rank tables", "tracelens ranks collect"]);
     fs::create_dir_all(place.path("old/rank-00000")).unwrap();

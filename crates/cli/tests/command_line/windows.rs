@@ -253,7 +253,7 @@ fn windows_of_other_recordings_are_refused_with_what_they_have_instead() {
     let place = run_on_tpus();
     place.put("other.xplane.pb", gpu(0, &[("all-reduce.1", 60)]));
     let outcome = place.run("jax host.xplane.pb other.xplane.pb --steady").exits_with(2);
-    outcome.with_error(&["--steady", "applies to one profile"]);
+    outcome.with_error(&["--steady", "applies to a single profile"]);
     let operations = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated/metal_ops.csv");
     for command in ["metal", "report"] {
         for option in [&["--iterations", "3"][..], &["--steady"], &["--window", "1ms..2ms"]] {

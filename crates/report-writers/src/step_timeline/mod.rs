@@ -443,7 +443,7 @@ mod tests {
         timeline
             .engines
             .extend((0..30).map(|at| StepEngine { name: format!("extra {at}"), steps: Vec::new() }));
-        assert!(timeline.to_svg().unwrap().contains("8 more engines not drawn."));
+        assert!(timeline.to_svg().unwrap().contains("8 more engines are not drawn."));
     }
 
     #[test]

@@ -281,7 +281,7 @@ fn a_directory_and_a_missing_file_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let error = read_path(directory.path(), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().ends_with("is a directory"), "{error}");
-    assert!(error.help().unwrap().to_string().starts_with("pass a recording in it"));
+    assert!(error.help().unwrap().to_string().starts_with("pass a recording inside it"));
     let missing = directory.path().join("missing.json");
     let message = read_path(&missing, &ReadOptions::default()).unwrap_err().to_string();
     assert!(message.contains("missing.json: cannot be read"), "{message}");

@@ -247,7 +247,7 @@ fn missing_and_renamed_columns_are_named_with_the_header() {
     for part in [
         "0.csv: lacks columns \"GLOBAL CALL COUNT\" (there is \"global_call_count\"), \"DEVICE ID\", \"ATTRIBUTES\"",
         "its header is OP CODE, OP TYPE, global_call_count, HOST START TS",
-        "rename the columns",
+        "give the columns the names",
     ] {
         assert!(error.contains(part), "{part:?} in {error}");
     }

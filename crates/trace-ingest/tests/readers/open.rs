@@ -194,7 +194,7 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
 fn a_directory_is_the_traces_in_it_or_names_its_recordings() {
     let directory = TempDir::new().unwrap();
     let help = error(directory.path()).help().unwrap().to_string();
-    assert!(help.contains("pass a recording in it (no file name matches"), "{help}");
+    assert!(help.contains("pass a recording inside it (no file name matches"), "{help}");
     let run = directory.path().join("plugins/profile/today");
     fs::create_dir_all(&run).unwrap();
     for name in ["b.xplane.pb", "a.xplane.pb", "notes.txt"] {

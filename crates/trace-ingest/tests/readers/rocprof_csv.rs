@@ -488,7 +488,7 @@ fn a_directory_without_traces_is_refused_with_what_was_looked_for() {
     let profile = directory.path().join("908_results.json");
     fs::write(&profile, "{}").unwrap();
     let error = said(&read(directory.path()).unwrap_err());
-    assert!(error.ends_with(&format!("pass a recording in it: {}", profile.display())), "{error}");
+    assert!(error.ends_with(&format!("pass a recording inside it: {}", profile.display())), "{error}");
     let statistics = with_file("1_kernel_stats.csv", "Name,Calls,TotalDurationNs", &["k,1,2"]);
     let error = read(&statistics.path().join("1_kernel_stats.csv")).unwrap_err().to_string();
     assert!(error.contains("a table without execution records"), "{error}");
