@@ -165,9 +165,9 @@ pub struct Trust {
     pub verdict: TrustVerdict,
     /// Number of device events.
     pub device_events: Option<u64>,
-    /// Share of device time whose launch is recorded, in percent; null if no launch is recorded.
+    /// Percentage of device time in events whose launch is recorded; null if no launch is recorded.
     pub linked_pct_of_time: Option<f64>,
-    /// Share of device time whose FLOPs and bytes are known, in percent.
+    /// Percentage of device time spent in work whose FLOPs and bytes are known.
     pub modelled_pct_of_time: Option<f64>,
     /// Whether operators have shapes; null if the recorder cannot record them.
     pub shapes: Option<bool>,

@@ -171,7 +171,7 @@ pub enum Error {
         option: &'static str,
     },
     /// Ranks from paths, requested for profiles.
-    #[error("{path}: is a host's recording; device ranks follow the order of the hosts", path = .path.display())]
+    #[error("{path}: is the recording of a host; its devices get their ranks by the order of the hosts", path = .path.display())]
     #[diagnostic(
         code("ranks-of-profile"),
         help("pass the hosts in order, without --rank_regex and --world_size")
@@ -291,7 +291,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A host has more GPUs than stated, so ranks of two hosts would coincide.
-    #[error("{path}: has GPU {gpu}, but with {gpus_per_node} GPUs per host the last is {last}", path = .path.display(), last = .gpus_per_node - 1)]
+    #[error("{path}: has GPU {gpu}, but with {gpus_per_node} GPUs per host the highest number is {last}", path = .path.display(), last = .gpus_per_node - 1)]
     #[diagnostic(code("more-gpus"))]
     MoreGpus {
         /// The profile.

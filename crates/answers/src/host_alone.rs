@@ -31,7 +31,9 @@ pub(crate) fn device_recording_advice(trace: &Trace) -> &'static str {
     match trace.facts().recorder.kind {
         Some(RecordingKind::Nsys) => "record it with nsys profile --trace=cuda,nvtx",
         Some(RecordingKind::Rocprof) => "record it with --kernel-trace",
-        _ if lost_events(trace) => "device events may be in the lost part: copy the file or record again",
+        _ if lost_events(trace) => {
+            "device events may be in the lost part: copy the file again, or record again"
+        }
         Some(RecordingKind::XPlane) => "record it where the program runs on a GPU",
         _ if trace.facts().accelerator == Some(Accelerator::Mps) => {
             "PyTorch's profiler records no MPS work: use torch.mps.profiler and Instruments"

@@ -35,7 +35,7 @@ pub enum NothingToDraw {
     #[error("the recording does not name a GPU with known peaks")]
     NoArchitecture,
     /// No operator has FLOPs and bytes under a peak of this architecture.
-    #[error("no operator has FLOPs, bytes and a known peak of {0}")]
+    #[error("no operator has known FLOPs and bytes and a peak on {0}")]
     NoOperators(Box<str>),
     /// Rooflines are drawn of GPUs only.
     #[error("the picture is for GPUs only; for TPUs, see sheet roofline_model")]
@@ -44,7 +44,7 @@ pub enum NothingToDraw {
     #[error("the trace has no steps")]
     NoSteps,
     /// The figures of TraceLens, which were asked for, have no steps.
-    #[error("TraceLens-compatible figures have no steps")]
+    #[error("a report with --parity tracelens has no steps")]
     NoStepsAsReference,
     /// Reports of this kind have no such picture.
     #[error("reports of this kind do not include it")]

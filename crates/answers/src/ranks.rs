@@ -30,12 +30,14 @@ use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, ti
 use crate::summary::{Summary, devices};
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
-/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight Systems
+/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight
+/// Systems
 /// of all hosts of the job: of these each GPU is a rank, numbered on over the hosts in their order.
 ///
 /// # Errors
 /// When the folder cannot be made or listed, some recordings are of ranks and others of hosts, one is named twice, two
-/// exports of Nsight Systems are of one session, or profiles are to have tables that there are of traces alone: single events, what was waited for.
+/// exports of Nsight Systems are of one session, or profiles are to have tables that there are of traces alone: single
+/// events, what was waited for.
 /// What is wrong with one recording is in its place in the answer.
 pub fn map_ranks(
     recordings: &[PathBuf],
@@ -435,11 +437,11 @@ fn why(kind: CauseKind, what: Option<&str>) -> String {
     match (kind, what) {
         (CauseKind::Computation, Some(kernel)) => format!("it computes longer, mainly in {kernel}"),
         (CauseKind::Computation, None) => "it computes longer".to_owned(),
-        (CauseKind::Copies, Some(copy)) => format!("it copies longer, mainly in {copy}"),
-        (CauseKind::Copies, None) => "it copies longer".to_owned(),
+        (CauseKind::Copies, Some(copy)) => format!("its copies take longer, mainly in {copy}"),
+        (CauseKind::Copies, None) => "its copies take longer".to_owned(),
         (CauseKind::Host, Some(activity)) => format!("its device waits for the host, which runs {activity}"),
         (CauseKind::Host, None) => "its device waits for the host".to_owned(),
-        (CauseKind::Idle, _) => "its device idles although work is launched".to_owned(),
+        (CauseKind::Idle, _) => "its device idles although work has been launched".to_owned(),
         (CauseKind::PassedOn, Some(rank)) => format!("it is itself waiting for {rank}"),
         (CauseKind::PassedOn, None) => "it is itself waiting for another rank".to_owned(),
         (CauseKind::SlowTransfer, Some(collective)) => format!("{collective} takes longer"),

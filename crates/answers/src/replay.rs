@@ -72,7 +72,8 @@ pub struct OperatorsToReplay {
     pub notices: Vec<Notice>,
 }
 
-/// Finds operators of a trace, or of a report with a table of operators and their arguments, and says which of them can run
+/// Finds operators of a trace, or of a report with a table of operators and their arguments, and says which of them can
+/// run
 /// again.
 ///
 /// # Errors
@@ -189,8 +190,9 @@ fn calls_numbered(path: &Path, tree: &TraceTree, uids: &[u32]) -> Result<Vec<Cal
     let events = tree.trace().events();
     let event_call = |&uid: &u32| {
         let operator = events.find_uid(uid).and_then(|event| operator_of(tree, event));
-        let advice = "an index is a position in the event list, from 0, as in column example UID of ops_all";
-        let what = || format!("operator at or above event {uid}");
+        let advice =
+            "an index is a position in the event list, from 0, as in the column example UID of ops_all";
+        let what = || format!("operator at event {uid} or above it in the call tree");
         operator.map(|event| key(events, event)).ok_or_else(|| not_recorded(path, what(), advice))
     };
     uids.iter().map(event_call).collect()

@@ -86,7 +86,7 @@ Examples:
   tracelens report trace.json.gz                   first page here, workbook beside the trace
   tracelens report trace.json.gz -o page.html      a page to view and share
   tracelens report trace.json.gz -o sheets         a folder of CSV files
-  tracelens report trace.json.gz --steady --json   steady iterations only, for programs
+  tracelens report trace.json.gz --steady --json   steady iterations only, as JSON
 
 Options accept _ or -: --topk_ops is --topk-ops. `tracelens info columns` explains the sheets.";
 
@@ -334,7 +334,8 @@ impl Given {
         )
     }
 
-    /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that they
+    /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that
+    /// they
     /// name as `details` say.
     fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool, details: InputDetails) -> Vec<String> {
         const ABOUT_FILES_AND_PRINTING: [&str; 35] = [
@@ -648,7 +649,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("For programs", &["mcp", "info", "schema", "completions", "man"]),
 ];
 
-/// Commands of two words, with the spelling that each had before. That goes on working, and is the command's name in JSON.
+/// Commands of two words, with the spelling that each had before. That goes on working, and is the command's name in
+/// JSON.
 const TWO_WORDS: &[(&str, &str)] = &[
     ("gate save", "baseline"),
     ("ranks collect", "map"),

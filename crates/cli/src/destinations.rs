@@ -104,7 +104,7 @@ const LONGEST_HEADER: u64 = 1 << 20;
 fn foreign_file(path: &Path) -> Failure {
     Failure::Destination {
         path: path.to_path_buf(),
-        detail: "tracelens did not write the existing file".into(),
+        detail: "the existing file was not written by tracelens".into(),
         help: "choose another place with -o, or replace the file with --force".into(),
     }
 }

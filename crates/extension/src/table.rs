@@ -280,7 +280,7 @@ impl Operator {
                     concrete: by_position(written.concrete)?,
                 }
             }
-            _ if others => return fault("inputs, types and concrete require `like`"),
+            _ if others => return fault("`inputs`, `types` and `concrete` require `like`"),
             (None, Some(family), false) => {
                 let known = ModelFamily::named(family.get_ref());
                 let known = known.map_err(|reason| Fault { at: family.span(), reason })?;

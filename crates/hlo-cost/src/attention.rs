@@ -186,7 +186,7 @@ fn cudnn(
     };
     let [(q_batch, queries, head_dim), (k_batch, keys, _), (_, _, value_head_dim)] = parts;
     let (&[batch, query_heads], &[_, key_heads]) = (&q_batch[..], &k_batch[..]) else {
-        return Err(Undefined::arguments("query and key lack batch and heads"));
+        return Err(Undefined::arguments("query and key lack the batch and head dimensions"));
     };
     let mask_type = config.text(&format!("{root}/mask_type")).unwrap_or("NO_MASK");
     let stated_causal = config.json(&format!("{root}/is_causal_mask")).and_then(serde_json::Value::as_bool);

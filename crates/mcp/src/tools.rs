@@ -155,7 +155,7 @@ struct TableRows {
     window: Option<Part>,
     /// Name of the table.
     name: String,
-    /// Columns to return, in this order. Default: the first that are not empty.
+    /// Columns to return, in this order. Default: the first columns that are not empty.
     #[serde(default)]
     select: Vec<String>,
     /// Conditions that rows must all meet.
@@ -232,7 +232,7 @@ struct TreeArguments {
     direction: Option<Direction>,
     /// Levels, 1 to 32. Default: 4.
     depth: Option<usize>,
-    /// Omit events with less device time, in µs.
+    /// Omit events with less device time than this, in µs.
     #[serde(default)]
     min_us: f64,
     /// Rows, 1 to 300. Default: 50.
@@ -289,7 +289,7 @@ struct GateArguments {
     baseline: Vec<String>,
     /// Recordings of the later version.
     candidate: Vec<String>,
-    /// Smallest slowdown that fails, in percent of the step. Default: 1.75.
+    /// Smallest slowdown that fails the gate, as a percentage of the step time. Default: 1.75.
     slower_by_pct: Option<f64>,
 }
 
@@ -434,13 +434,13 @@ fn condition(given: FilterBy) -> Result<Condition, Refusal> {
         Value::String(text) => Ok(CellValue::Text(text.clone())),
         Value::Bool(flag) => Ok(CellValue::Flag(*flag)),
         Value::Number(number) => Ok(CellValue::Number(number.as_f64().unwrap_or(f64::NAN))),
-        _ => Err(bad("a string, a number or a boolean as value")),
+        _ => Err(bad("a string, a number or a boolean as its value")),
     };
     let number = |orders| match value.as_f64() {
         Some(number) => Ok(Test::Number(orders, number)),
-        None => Err(bad("a number as value")),
+        None => Err(bad("a number as its value")),
     };
-    let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(|| bad("a string as value"));
+    let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(|| bad("a string as its value"));
     let test = match op {
         Operator::Eq => Test::Equal(one(&value)?),
         Operator::Ne => Test::NotEqual(one(&value)?),
@@ -451,7 +451,7 @@ fn condition(given: FilterBy) -> Result<Condition, Refusal> {
         Operator::Contains => Test::Contains(text()?),
         Operator::Starts => Test::Starts(text()?),
         Operator::In => {
-            let values = value.as_array().ok_or_else(|| bad("a list as value"))?;
+            let values = value.as_array().ok_or_else(|| bad("a list as its value"))?;
             Test::In(values.iter().map(one).collect::<Result<_, _>>()?)
         }
         Operator::Null => Test::Null,

@@ -115,18 +115,18 @@ impl fmt::Display for FidelityHint {
                 "LoFi drops bits that the operands and the output hold: use HiFi2 or HiFi4"
             }
             FidelityHint::Hifi2AlmostCertainlyEnoughForBfp4Output => {
-                "a BFP4 output very likely needs no more than HiFi2, at twice the peak"
+                "a BFP4 output very likely needs no more than HiFi2, which has twice the peak"
             }
             FidelityHint::Hifi2LikelyEnoughForBfp4Output => {
                 "a BFP4 output likely needs no more than HiFi2, which is faster"
             }
             FidelityHint::LofiMayDoForBfp4Output => {
-                "a BFP4 output may get by with LoFi, at nearly twice the peak: try it"
+                "a BFP4 output may get by with LoFi, which has nearly twice the peak: try it"
             }
             FidelityHint::Hifi2ForManyAccumulations => {
                 "HiFi2 may be more accurate where many products are summed: try it"
             }
-            FidelityHint::Hifi2EnoughForBfp8 => "HiFi2 keeps every bit of BFP8 operands, at up to twice the peak",
+            FidelityHint::Hifi2EnoughForBfp8 => "HiFi2 keeps every bit of BFP8 operands and has up to twice the peak",
             FidelityHint::LofiDropsTwoWeightBits => "LoFi drops two bits of the weights: HiFi2 is advised",
             FidelityHint::Hifi2SlightlyBetter => "HiFi2 may be slightly more accurate: try it",
             FidelityHint::LofiEnoughForBfp4Weights => "LoFi keeps every bit of BFP4 weights and is the fastest",

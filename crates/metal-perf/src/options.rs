@@ -67,7 +67,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "mean", value_parser = flags::one_of(COLLECTIVE_TIMES), value_name = "WHICH", help_heading = "Figures"))]
     pub collective_time: CollectiveTime,
 
-    /// Rows below this percentage of both total time (device time and gaps) and device time are minor: shown in gray,
+    /// Rows below this percentage of device time, and of device time plus gaps, are minor: shown in gray,
     /// or omitted if color is off. --compat ignores device time
     #[cfg_attr(feature = "clap", arg(long, value_name = "PERCENT", default_value_t = Self::default().min_percentage, value_parser = flags::number("of percent, 0 or more", |value| value >= 0.0), help_heading = "Terminal"))]
     pub min_percentage: f64,
@@ -76,7 +76,7 @@ pub struct MetalOptions {
     #[cfg_attr(feature = "clap", arg(long, default_value = "memory", value_parser = flags::one_of(GROUPINGS), value_name = "BY", help_heading = "Terminal"))]
     pub group_by: GroupBy,
 
-    /// Which conventions to follow where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ from ours.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }

@@ -173,7 +173,7 @@ pub enum Diagnostic {
         collectives: u64,
     },
     /// Collectives whose ends are further apart than the clocks are uncertain, though their members leave together.
-    #[error("group {group}: {collectives} collective{} whose ranks end farther apart than clock errors explain", plural(*.collectives))]
+    #[error("group {group}: {collectives} collective{} whose ranks end farther apart than clock errors can explain", plural(*.collectives))]
     #[diagnostic(code("job/ends-apart"), severity(Warning))]
     EndsApart {
         /// The group.

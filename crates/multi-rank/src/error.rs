@@ -40,7 +40,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// Two recordings of one rank, of one time.
-    #[error("{first} and {second}: both are rank {rank} at the same time", first = .first.display(), second = .second.display())]
+    #[error("{first} and {second}: both are recordings of rank {rank} from the same time", first = .first.display(), second = .second.display())]
     #[diagnostic(code("rank-twice"), help("pass one of them, or reduce each job into its own folder"))]
     RankTwice {
         /// The rank.

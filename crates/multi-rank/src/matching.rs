@@ -185,7 +185,8 @@ struct Reference {
     indices: Vec<i64>,
     /// Positions by index, where the program numbers the collectives.
     by_index: HashMap<i64, usize>,
-    /// Indices by number, where the numbers were counted in profiles, so that they identify the collectives and do not ascend
+    /// Indices by number, where the numbers were counted in profiles, so that they identify the collectives and do not
+    /// ascend
     /// in time. Collectives that the reference does not have get one when they are first seen.
     by_key: Option<HashMap<i64, i64>>,
 }
@@ -626,12 +627,12 @@ fn read_ahead(
 fn in_words(doubt: Doubt, tier: Tier) -> &'static str {
     match (doubt, tier) {
         (Doubt::NoCommonOffset | Doubt::FewPairs, Tier::Sequence) => {
-            "their ends fit no common clock offset; they are matched by execution number in the profile"
+            "their end times fit no common clock offset; they are matched by execution number in the profile"
         }
         (Doubt::NoCommonOffset, Tier::Ordinal) => {
-            "their ends fit no common clock offset; they are matched by order"
+            "their end times fit no common clock offset; they are matched by order"
         }
-        (Doubt::NoCommonOffset, _) => "their ends fit no common clock offset; they are not matched",
+        (Doubt::NoCommonOffset, _) => "their end times fit no common clock offset; they are not matched",
         (Doubt::SeveralStreams, _) => {
             "they run on several streams, so they belong to several groups that the recording does not name; they are \
              not matched"

@@ -39,7 +39,7 @@ pub struct JobOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = Self::default().detail_rows))]
     pub detail_rows: usize,
 
-    /// Which conventions to follow where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ from ours.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }

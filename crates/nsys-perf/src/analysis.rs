@@ -14,7 +14,7 @@ pub struct NsysOptions {
     /// Write only the tables of `nsys stats`, with its names, columns and units; numbers are not rounded
     #[cfg_attr(feature = "clap", arg(long = "nsys_names", alias = "nsys-names"))]
     pub nsys_names: bool,
-    /// Levels of ranges in the sheet nvtx_tree; deeper ranges count in their parent
+    /// Levels of ranges in the sheet nvtx_tree; deeper ranges count toward their parent
     #[cfg_attr(
         feature = "clap",
         arg(long = "nvtx_depth", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))

@@ -279,7 +279,7 @@ impl SyncFinding {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            SyncFinding::PageableCopy => "pageable memory: copy is synchronous",
+            SyncFinding::PageableCopy => "pageable memory: the copy is synchronous",
             SyncFinding::BlockingCopy => "blocking copy",
             SyncFinding::Wait => "the host waits",
         }

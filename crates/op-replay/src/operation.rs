@@ -152,7 +152,7 @@ fn refused_by_name(call: &OpCall<'_>) -> Option<String> {
         _ if name.starts_with("autograd::") || name.starts_with("torch::autograd::") => {
             Some("is an autograd node; replay the operators it calls".to_owned())
         }
-        "profiler" | "prim" => Some("is an annotation or a builtin without work".to_owned()),
+        "profiler" | "prim" => Some("is an annotation or a builtin that does no work".to_owned()),
         _ => None,
     }
 }

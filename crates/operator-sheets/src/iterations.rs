@@ -120,7 +120,7 @@ const GROUP: Column = Column::identifier(
 .with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or why it is not: partial (truncated by the recording, without device work, or a first iteration without a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10% and four deviations from its group's median). Outside iterations: before, between or after.",
+    "steady, or why it is not: partial (truncated by the recording, without device work, or the first iteration, if it lacks a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10% and four deviations from its group's median). Outside iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
@@ -348,7 +348,7 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .with_role(Role::Name)
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.device_name(row.of.device).into()),
         STATE
-            .described("State of the iteration on all devices together; see iterations.")
+            .described("State of the iteration on all devices together; see the sheet iterations.")
             .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
         ITERATION_DURATION
             .described("Part of this device's time that belongs to the iteration, busy and idle. The parts add up to the span of the device's timeline.")
@@ -428,7 +428,9 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         )
     };
     let phase = PHASE
-        .described("Phases of a language model's steps in the group, if iterations has phases.")
+        .described(
+            "Phases of a language model's steps in the group; empty if the sheet iterations has no phases.",
+        )
         .field(|row: &GroupRow<'_>| phases_in_words(&row.phases).into())
         .when(has_phases);
     let mut fields = vec![
@@ -449,9 +451,9 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             .field(|row: &GroupRow<'_>| row.group.durations.count.into()),
         Column::percent("time (%)", "The group's time as a share of the time of all iterations of this kind.")
             .field(|row: &GroupRow<'_>| percent(row.time, row.all).into()),
-        Column::identifier("representative", "Iteration with the median duration; see iterations.")
+        Column::identifier("representative", "Iteration with the median duration; see the sheet iterations.")
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
-        NUMBER.with_role(Role::Detail).described("Number that the program assigned to the representative; empty if none.")
+        NUMBER.with_role(Role::Detail).described("Number that the program assigned to the representative iteration; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
         Column::nested("members", "Numbers of the iterations in the group; of consecutive ones, the first and the last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),

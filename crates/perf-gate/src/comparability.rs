@@ -250,7 +250,7 @@ impl Comparability {
         }
         if setup.linked_percent < LINKED_ENOUGH {
             let found = format!(
-                "only {}% of device time has a launch in the recording, expected at least {LINKED_ENOUGH}%",
+                "launches were recorded for only {}% of device time, expected at least {LINKED_ENOUGH}%",
                 decimal(setup.linked_percent, 1)
             );
             self.add(CheckName::Linked, CheckOutcome::Refuse, sided, found);

@@ -188,7 +188,7 @@ impl Gate {
             .iter()
             .filter(|exception| thresholds.metrics.iter().all(|gated| gated.metric != exception.metric));
         remarks.extend(unused.map(|exception| {
-            format!("the exception for {} has no effect: it is not gated", exception.metric)
+            format!("the exception for {} has no effect: that metric is not gated", exception.metric)
         }));
         let ledger = Ledger::new([&both[0], &both[1]], noise);
         let has = |decision: Decision| metrics.iter().any(|metric| metric.decision == decision);
@@ -288,7 +288,7 @@ fn remarks_on_blocks(sides: &[Vec<Recording>; 2], blocks: &[Vec<Block>; 2]) -> V
         {
             let files: Vec<&str> = block.recordings.iter().map(|&at| recordings[at].file.as_str()).collect();
             remarks.push(format!(
-                "{} were recorded within ten minutes and count as one job; --separate-jobs counts each recording",
+                "{} were recorded within ten minutes and count as one job; --separate-jobs counts each recording as its own job",
                 files.join(", ")
             ));
         }

@@ -69,7 +69,7 @@ pub struct Setup {
     pub modules: bool,
     /// Whether part of the file is lost.
     pub truncated: bool,
-    /// Percentage of device time whose launch was recorded.
+    /// Percentage of device time in events whose launch was recorded.
     pub linked_percent: f64,
     /// Problems that make figures unreliable, one sentence each.
     pub faults: Vec<String>,

@@ -114,7 +114,7 @@ pub const THRESHOLDS_TEMPLATE: &str = r#"# Thresholds of `tracelens gate`.
 version = 1
 
 [defaults]
-slower_by = "1.75%"    # the smallest slowdown that fails
+slower_by = "1.75%"    # the smallest slowdown that fails the gate
 rule_out = "5%"        # a pass means that the slowdown is below this
 alpha = 0.05           # the probability that one of the two bounds is wrong
 warmup = 1             # first steps of each recording that do not count

@@ -289,7 +289,7 @@ fn notes(picture: &StackedTime, placed: &[Vec<Placed<'_>>]) -> Vec<String> {
         ));
     }
     if placed.len() > 1 {
-        notes.push("Each bar is 100% of its own time.".to_owned());
+        notes.push("Each bar is scaled to 100% of its own time.".to_owned());
     }
     let hidden = picture.bars.len().saturating_sub(MOST_BARS);
     if hidden > 0 {

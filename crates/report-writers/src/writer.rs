@@ -121,7 +121,7 @@ pub enum WriteError {
     #[error("cannot write `{}`: {source}", path.display())]
     #[diagnostic(
         code("write/write"),
-        help("free space or choose another path; the previous content is unchanged")
+        help("free up space, or choose another path; the previous content is unchanged")
     )]
     Write {
         /// The file.

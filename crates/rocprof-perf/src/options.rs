@@ -36,7 +36,7 @@ pub struct RocprofOptions {
     #[cfg_attr(feature = "clap", command(flatten))]
     pub pftrace: PftraceOptions,
 
-    /// Which conventions to follow where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ from ours.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 }
@@ -231,7 +231,8 @@ impl HipGrouping {
     }
 }
 
-/// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case. An empty one matches
+/// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case. An empty one
+/// matches
 /// no name.
 #[derive(Clone, Debug)]
 pub struct KernelPattern(Option<Regex>);

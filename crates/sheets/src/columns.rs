@@ -159,7 +159,7 @@ pub const TIME_MS: Column = Column::milliseconds(
     "time ms",
     "Union of the spans of this kind of time across all devices of the trace.",
 );
-pub const TIME_SHARE: Column = Column::percent("percent", "time ms as a share of total_time.");
+pub const TIME_SHARE: Column = Column::percent("percent", "The column time ms as a share of total_time.");
 pub const HOST_US: Column = Column::microseconds(
     "host_us",
     "Host self time of the operators, summed over calls: their durations minus those of their direct children on the same thread.",

@@ -42,7 +42,7 @@ figures! {
     /// Kinds of time of the device.
     GpuTimeline = names::GPU_TIMELINE,
     /// Whatever a report shows.
-    Everything = "everything after the last time read",
+    Everything = "everything after the last timestamp that could be read",
     /// Times and rates, by the units of the columns.
     EveryTime = "all times",
     /// Names of events; no column stands for them.

@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
         let mut outer = Message::new(bytes, offset..bytes.len(), name);
         match outer.next_field()? {
             Some(field) => outer.message(field, name),
-            None => outer.fault(offset, 0, "the file ends, expected a message"),
+            None => outer.fault(offset, 0, "the file ends where a message was expected"),
         }
     }
 

@@ -238,12 +238,13 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub link_by: LinkBy,
 
-    /// Keep recorded end times even far beyond the start of the next event on the queue ([`TreeOptions::keep_overruns`]).
+    /// Keep recorded end times even if they lie far beyond the start of the next event on the queue
+    /// ([`TreeOptions::keep_overruns`]).
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub keep_overruns: bool,
 
-    /// Which conventions to follow where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ from ours.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub conventions: Conventions,
@@ -308,7 +309,8 @@ impl AnalysisOptions {
         self.peak_basis.unwrap_or(self.conventions.peak_basis)
     }
 
-    /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know them.
+    /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know
+    /// them.
     pub(crate) fn adapt_to(&mut self, facts: &TraceFacts) {
         let RecorderFacts { operators, kind, .. } = facts.recorder;
         self.include_unlinked_kernels |= self.conventions.counts_unlinked() || !links_all_work(facts);

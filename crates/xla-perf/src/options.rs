@@ -56,7 +56,7 @@ pub struct JaxOptions {
     #[cfg_attr(feature = "clap", arg(skip))]
     pub peak_basis: Option<PeakBasis>,
 
-    /// Which conventions to follow where reports of other tools differ.
+    /// Which conventions to follow where reports of other tools differ from ours.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub conventions: Conventions,
 

@@ -269,7 +269,7 @@ impl Rule for CopyExposed {
             .with_row(facts.sheets.timeline, "exposed_memcpy_time");
         if hidden < 1.0 {
             claim = claim.with_evidence(format!(
-                "the device has only {} of work to hide them; copying less saves the rest",
+                "only {} of device work could run beside them; copying less saves the rest",
                 duration(facts.us(work))
             ));
         }

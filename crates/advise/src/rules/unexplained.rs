@@ -22,7 +22,9 @@ impl Rule for Unexplained {
 
     fn remedy(&self, program: Program) -> &'static str {
         match program {
-            Program::Native => "check for other programs on the device, and what the queue waits for",
+            Program::Native => {
+                "check for other programs on the device, and find out what the queue waits for"
+            }
             Program::PyTorch | Program::Xla => {
                 "check for late ranks (tracelens ranks), and for other programs on the device"
             }

@@ -42,7 +42,7 @@ pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advi
                 key: ("rank".to_owned(), straggler.rank.to_string()),
             }],
             remedy: "balance work across ranks and find what delays this one: run tracelens report on its \
-                recording, and check its host's clocks and links"
+                recording, and check its host's clock frequencies and links"
                 .to_owned(),
             ..Finding::new(
                 "COMM-SKEW",

@@ -120,6 +120,6 @@ fn remedy(found: &Found) -> Option<String> {
             let actions: Vec<String> = advice.iter().filter_map(metal_perf::Advice::action).collect();
             return (!actions.is_empty()).then(|| actions.join("; "));
         }
-        Found::AboveRoofline { .. } => "check that the chip is the right one".to_owned(),
+        Found::AboveRoofline { .. } => "check that the right chip is assumed".to_owned(),
     })
 }

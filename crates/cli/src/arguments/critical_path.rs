@@ -74,8 +74,8 @@ pub(crate) struct CriticalPathArguments {
     #[arg(long, value_name = "OP=FACTOR", value_parser = scaling, help_heading = "Analysis")]
     pub(crate) scale: Vec<Scaling>,
 
-    /// Analyze only host work in ranges or operators whose names start with TEXT, and the device work it launches: the
-    /// first match, match N (from 0), or matches N to M
+    /// Analyze only host work in ranges or operators whose names start with TEXT, and the device work it launches: TEXT
+    /// is the first match, TEXT#N match N (from 0), TEXT#N..M matches N to M
     #[arg(
         long,
         value_name = "TEXT[#N[..M]]",
@@ -115,7 +115,7 @@ const OVERLAY_EDGES: &[(&str, &str, OverlayEdges)] = &[
 ];
 
 const MODES: &[(&str, &str, PathMode)] = &[
-    ("wall", "walk back in time, attributing each moment once", PathMode::Wall),
+    ("wall", "walk back in time, attributing each moment to exactly one event", PathMode::Wall),
     ("dag", "longest path through the graph of Holistic Trace Analysis", PathMode::Dag),
 ];
 

@@ -49,7 +49,7 @@ pub(crate) struct MatchArguments {
     #[arg(long = "num-steps", value_name = "N", default_value = "16", allow_negative_numbers = true)]
     pub(crate) num_steps: i64,
 
-    /// Replace files that tracelens did not write
+    /// Overwrite existing files even if tracelens did not write them
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -17,8 +17,8 @@ pub(crate) struct PhaseArguments {
     #[arg(long = "decode_threshold", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) decode_threshold: Option<i64>,
 
-    /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): hybrid counts an
-    /// unannotated step as prefill if it has more tokens than this many requests can decode
+    /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): with the method
+    /// hybrid, an unannotated step with more tokens than that many requests can decode is prefill
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 

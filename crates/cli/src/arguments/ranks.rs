@@ -16,7 +16,7 @@ use super::{REFERENCES, Reference};
 pub(crate) const COLLECT_EXAMPLES: &str = "\
 Examples:
   tracelens ranks collect rank*.json.gz --out tables          tables of all ranks; existing ones are kept
-  tracelens ranks collect rank7.json.gz --out tables          one rank, under any launcher
+  tracelens ranks collect rank7.json.gz --out tables          one rank; run it in each process, with any launcher
   tracelens ranks collect host*.xplane.pb --out tables        XPlane profiles: all hosts of a job at once
   tracelens ranks tables                                      report on the job from the tables
 
@@ -53,7 +53,7 @@ pub(crate) struct CollectArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Also keep every device event and every outermost host call, in the table events
+    /// Also keep every device event and every outermost host call, in a table called events
     #[arg(long = "keep-events")]
     pub(crate) keep_events: bool,
 
@@ -216,7 +216,7 @@ pub(crate) struct FuseArguments {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Replace a file that tracelens did not write
+    /// Overwrite an existing file even if tracelens did not write it
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -33,8 +33,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long = "op", value_name = "NAME", conflicts_with = "uids")]
     pub(crate) names: Vec<String>,
 
-    /// Choose the operator with this index in the trace's event list (example UID of ops_all); the index of a kernel chooses
-    /// the operator that launched it. Repeatable
+    /// Choose the operator with this index in the trace's event list (column example UID of ops_all); the index of a
+    /// kernel chooses the operator that launched it. Repeatable
     #[arg(long = "uid", value_name = "N")]
     pub(crate) uids: Vec<u32>,
 
@@ -46,7 +46,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long = "max-bytes", value_name = "N")]
     pub(crate) max_bytes: Option<u64>,
 
-    /// Replace files that tracelens did not write
+    /// Overwrite existing files even if tracelens did not write them
     #[arg(long)]
     pub(crate) force: bool,
 

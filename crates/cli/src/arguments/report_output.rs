@@ -52,7 +52,7 @@ pub(crate) struct ReportOutput {
     #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = NamedOutput::parser(), group = JSON_DOCUMENT)]
     named: Vec<NamedOutput>,
 
-    /// Replace files that tracelens did not write
+    /// Overwrite existing files even if tracelens did not write them
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -83,8 +83,8 @@ pub(crate) struct SplitArguments {
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
-    /// Maximum concurrent requests of the engine: an unannotated step counts as prefill if it has more tokens than this
-    /// many requests can decode
+    /// Maximum concurrent requests of the engine: an unannotated step with more tokens than that many requests can
+    /// decode is prefill
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 
@@ -93,7 +93,7 @@ pub(crate) struct SplitArguments {
     #[arg(long)]
     pub(crate) parity: bool,
 
-    /// Replace files that tracelens did not write
+    /// Overwrite existing files even if tracelens did not write them
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -48,7 +48,9 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
         return Err(no_steps(&arguments.file, tree.trace()));
     }
     if arguments.max_num_seqs.is_some() && shown_by != ShownBy::EngineWork && !arguments.quiet {
-        console::warning("--max_num_seqs has no effect on steps with annotated phases or without phases");
+        console::warning(
+            "--max_num_seqs has no effect on steps whose phases are annotated or that have none",
+        );
     }
     let range = chosen(arguments, steps.len())?;
     let alike = (arguments.representatives || arguments.steady).then(|| Alike::new(&tree, &steps));
@@ -245,7 +247,8 @@ fn without_effect(arguments: &SplitArguments, steps: &[SplitStep], plan: &SplitP
     if arguments.parity && plan.regions.is_empty() {
         warnings.push("--parity has no effect without --find-steady-state or --divide-phases".to_string());
     } else if arguments.parity && arguments.iterations != Iterations::All {
-        warnings.push("--parity has no effect with --iterations, which selects the steady state".to_string());
+        warnings
+            .push("--parity has no effect with --iterations, which determines the steps itself".to_string());
     }
     if !plan.outputs.is_empty() {
         warnings

@@ -131,7 +131,7 @@ fn faults_of_rocprofv3_are_found_and_told_on_the_first_page() {
     };
     for (change, rules, text) in [
         (half, vec!["L2", "L9"], "kernel times and busy time are too short"),
-        (overrun, vec!["C4"], "busy time is uncertain by the overrun"),
+        (overrun, vec!["C4"], "busy time may be off by up to the overrun"),
         (zero, vec!["F6"], "4 of 271 kernels and copies have a time of 0 and are skipped"),
     ] {
         let place = rocprof_place(change);

@@ -82,7 +82,7 @@ fn several_profiles_that_make_no_run_are_refused() {
     let trace = generated().to_str().unwrap();
     refused(&["host0.xplane.pb", trace], &["expected an XPlane profile"]);
     let too_few = [&both[..], &["--gpus_per_node", "1"]].concat();
-    refused(&too_few, &["host0.xplane.pb: has GPU 1, but with 1 GPUs per host the last is 0"]);
+    refused(&too_few, &["host0.xplane.pb: has GPU 1, but with 1 GPUs per host the highest number is 0"]);
     for option in [
         &["--roofline_svg", "r.svg"][..],
         &["--gpu_arch_platform", "H100-SXM"],

@@ -263,7 +263,7 @@ fn files_of_others_are_not_replaced_without_force() {
     ] {
         place.put(file, "somebody,else\n");
         let refused = place.run(&["report", "trace.json.gz", "-o", option]).exits_with(1);
-        refused.with_error(&[file, "tracelens did not write", "--force"]);
+        refused.with_error(&[file, "was not written by tracelens", "--force"]);
         assert_eq!(place.bytes(file), b"somebody,else\n", "{file}");
         place.run(&["report", "trace.json.gz", "-o", option, "--force"]).exits_with(0);
         assert_ne!(place.bytes(file), b"somebody,else\n", "{file}");
@@ -277,7 +277,7 @@ fn a_workbook_that_cannot_be_written_beside_the_trace_costs_nobody_the_answer() 
     place.put("trace_perf_report.xlsx", "a workbook of somebody else");
     let page = place.run("report trace.json.gz").exits_with(1);
     assert!(page.out.lines().count() > 10, "{page:#?}");
-    page.with_error(&["trace_perf_report.xlsx", "tracelens did not write", "-o", "--force"]);
+    page.with_error(&["trace_perf_report.xlsx", "was not written by tracelens", "-o", "--force"]);
     assert_eq!(place.bytes("trace_perf_report.xlsx"), b"a workbook of somebody else");
     place.run("report trace.json.gz --force").exits_with(0).with_summary(&["wrote trace_perf_report.xlsx"]);
     place.run("report trace.json.gz").exits_with(0).with_summary(&["wrote trace_perf_report.xlsx"]);

@@ -119,7 +119,7 @@ fn a_picture_shows_how_late_each_rank_was_in_each_step() {
     place
         .run(&parity)
         .exits_with(0)
-        .with_summary(&["--step_svg writes nothing: TraceLens-compatible figures have no steps"]);
+        .with_summary(&["--step_svg writes nothing: a report with --parity tracelens has no steps"]);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn two_recordings_of_one_rank_are_refused() {
     let place = job();
     place.put("job/again.json", rank(1, RANKS));
     let outcome = place.run("ranks --trace_dir job").exits_with(2);
-    outcome.with_error(&["again.json", "rank1_trace.json", "both are rank 1"]);
+    outcome.with_error(&["again.json", "rank1_trace.json", "both are recordings of rank 1"]);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn what_cannot_be_replayed_is_an_error_that_says_why() {
     place.put("file", "");
     for (arguments, parts) in [
         (&["trace.json", "--op", "aten::m"][..], &["has no operator named \"aten::m\"", "ops_all"][..]),
-        (&["trace.json", "--uid", "77"], &["has no operator at or above event 77"]),
+        (&["trace.json", "--uid", "77"], &["has no operator at event 77 or above it in the call tree"]),
         (
             &["trace.json", "--op", "c10d::allreduce_", "-o", "out"],
             &["none of these operators can be replayed"],

@@ -306,7 +306,7 @@ fn foreign_files_are_replaced_only_by_force() {
     for file in ["execution_details.json", "execution_details.csv"] {
         let ours = place.bytes(&format!("out/{file}"));
         place.put(&format!("out/{file}"), "{\"mine\": 1}");
-        place.run(split).exits_with(1).with_error(&[file, "tracelens did not write", "--force"]);
+        place.run(split).exits_with(1).with_error(&[file, "was not written by tracelens", "--force"]);
         assert_eq!(place.bytes(&format!("out/{file}")), b"{\"mine\": 1}");
         place.run(&*format!("{split} --force")).exits_with(0);
         assert_eq!(place.bytes(&format!("out/{file}")), ours);
@@ -314,6 +314,6 @@ fn foreign_files_are_replaced_only_by_force() {
     let details = json(&place, "out/execution_details.json");
     let trace = details[0]["output_path"].as_str().unwrap();
     place.put(trace, "somebody's");
-    place.run(split).exits_with(1).with_error(&["tracelens did not write"]);
+    place.run(split).exits_with(1).with_error(&["was not written by tracelens"]);
     assert_eq!(place.bytes(trace), b"somebody's");
 }

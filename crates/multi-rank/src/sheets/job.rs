@@ -375,7 +375,7 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::new(
             "drift_ppm",
             ColumnKind::Number(Unit::One),
-            "Clock drift relative to the first host, in ppm; positive if the clock is faster, 0 if below 1.",
+            "Clock drift relative to the first host, in ppm; positive if the clock is faster, 0 if less than 1 in either direction.",
         )
         .field_in(|job: &Job<'a>, &clock: &R| (job.clocks.corrections[clock].drift / 1e3).into()),
         Column::microseconds(
@@ -386,7 +386,9 @@ fn clocks<'a>() -> Sheet<'a, JobAnalysis> {
         Column::count("pairs", "Number of collectives used for the offset.")
             .field_in(|job: &Job<'a>, &clock: &R| job.clocks.corrections[clock].pairs.into()),
     ];
-    sheet("clock", "Host clocks, relative to the first.", fields, |job| (0..job.job.clocks.len()).collect())
+    sheet("clock", "Host clocks, relative to that of the first host.", fields, |job| {
+        (0..job.job.clocks.len()).collect()
+    })
 }
 
 // matching

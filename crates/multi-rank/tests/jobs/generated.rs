@@ -360,7 +360,7 @@ fn what_is_wrong_with_recordings_is_named() {
     }
     let twice = run(JobPlan { faults: vec![Fault::new(FaultKind::DuplicateRank, 5)], ..plan(DP, 3) });
     assert!(
-        matches!(&*twice.refused, [refused] if refused.contains("both are rank 5")),
+        matches!(&*twice.refused, [refused] if refused.contains("both are recordings of rank 5")),
         "{:?}",
         twice.refused
     );

@@ -158,7 +158,8 @@ impl PerfModel for Reduction {
     }
 
     fn assumption(&self) -> Option<String> {
-        self.dimensions_assumed.then(|| "assumed all dimensions reduced: they were not recorded".to_owned())
+        self.dimensions_assumed
+            .then(|| "assumed all dimensions reduced: the reduced ones were not recorded".to_owned())
     }
 }
 

@@ -57,9 +57,9 @@ class Trust:
     verdict: Literal["full", "degraded", "unusable"]
     device_events: int | None
     linked_pct_of_time: float | None
-    """Share of device time whose launch is recorded, in percent."""
+    """Percentage of device time in events whose launch is recorded."""
     modelled_pct_of_time: float | None
-    """Share of device time whose FLOPs and bytes are known, in percent."""
+    """Percentage of device time spent in work whose FLOPs and bytes are known."""
     shapes: bool | None
     """Whether operators have shapes; None if the recorder cannot record them."""
     stacks: bool | None

@@ -155,22 +155,22 @@ fn kernel_types<'a>() -> Sheet<'a, Hta<'a>> {
 fn times<'a>(one: &'static str) -> [Field<&'a Hta<'a>, NamedTimes>; 6] {
     let us_of = |name, description| us(name, description).per(one);
     [
-        Column::text("name", "Name; the row others combines all names without a row of their own.").field_in(
+        Column::text("name", "Name; the row `others` combines all names without a row of their own.").field_in(
             |hta: &&Hta<'_>, row: &NamedTimes| row.name.map_or("others", |name| hta.trace.text(name)).into(),
         ),
         us("sum (us)", "Sum of durations.")
             .with_role(Role::Headline)
             .field(|row: &NamedTimes| row.times.sum.into()),
-        us_of("max (us)", "Longest duration; in the row others, the largest sum of any one name.")
+        us_of("max (us)", "Longest duration; in the row `others`, the largest sum of any one name.")
             .field(|row: &NamedTimes| row.times.max.into()),
-        us_of("min (us)", "Shortest duration; in the row others, the smallest sum of any one name.")
+        us_of("min (us)", "Shortest duration; in the row `others`, the smallest sum of any one name.")
             .field(|row: &NamedTimes| row.times.min.into()),
         us_of(
             "stddev",
-            "Sample standard deviation in µs, 0 for one value; if there is a row others, computed over the sums by name.",
+            "Sample standard deviation in µs, 0 for one value; if there is a row `others`, computed over the sums by name.",
         )
         .field(|row: &NamedTimes| row.times.std.unwrap_or(0.0).into()),
-        us_of("mean (us)", "Arithmetic mean; if there is a row others, computed over the sums by name.")
+        us_of("mean (us)", "Arithmetic mean; if there is a row `others`, computed over the sums by name.")
             .field(|row: &NamedTimes| row.times.mean.into()),
     ]
 }
@@ -181,7 +181,7 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_gpu_kernel_breakdown",
         "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. If a type has more than ten \
-         names, those beyond the 0.8-quantile of the running sums of times are combined in a row others, and \
+         names, those beyond the 0.8-quantile of the running sums of times are combined in a row `others`, and \
          all statistics are then computed over the sums by name. kernel_summary has the statistics over kernels.",
         times("kernel").into_iter().chain([kind]),
         Hta::kernels,

@@ -167,7 +167,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     fields.extend(in_both(
         ["unit", "lowest_common_ancestor_id"],
         ColumnKind::Identifier,
-        "ID of the difference unit.",
+        "ID of the unit in diff_units.",
         |table: &Of<'a, T>, row: &Row| table.units[row.unit].number.into(),
     ));
     fields.extend([

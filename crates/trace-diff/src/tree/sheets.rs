@@ -134,7 +134,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
     ];
     Sheet::new(
         names::DIFF_UNITS,
-        "Work that takes different time in A and B, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with an operator of the other run, or work found in one run only.",
+        "Work whose time differs between A and B, largest difference first. Every device event of both runs is in exactly one unit: its launching operator, matched with an operator of the other run, or work found in one run only.",
         fields,
         |diff: &'a TreeDiff<T>| {
             let groups = diff.unit_groups();

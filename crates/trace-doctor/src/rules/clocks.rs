@@ -155,7 +155,7 @@ pub(super) fn drift(facts: &Facts<'_>) -> Verdict {
     let least: Vec<i64> =
         parts.iter().filter(|part| part.0 >= LEAST_LAUNCHES).map(|&(_, least)| least).collect();
     if least.len() < LEAST_PARTS {
-        return Verdict::NotExamined("too few launches found the device idle");
+        return Verdict::NotExamined("too few launches occurred while the device was idle");
     }
     // Kendall's tau, times the number of pairs.
     let pairs = least.len() * (least.len() - 1) / 2;

@@ -83,7 +83,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "F3",
-        looks_for: "times not in microseconds, or on another base",
+        looks_for: "times not in microseconds, or relative to another base",
         remedy: "Write `ts` and `dur` in microseconds and `baseTimeNanoseconds` in nanoseconds.",
         harm: Harm::Unreliable(&[Figure::EveryTime]),
         consequence: Some("times are unreliable"),
@@ -297,7 +297,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "W3",
         looks_for: "launches at the start or end without device events",
-        remedy: "Run a warm-up step before the recording and synchronize at its end (pytorch #192021).",
+        remedy: "Run a warm-up step before the recording and synchronize at the end of the recording (pytorch #192021).",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: Some("operator kernel times are too short"),
         elsewhere: &[
@@ -506,7 +506,7 @@ pub static RULES: [Rule; 55] = [
             Figure::SumsOfDeviceTime,
             Figure::CriticalPath,
         ]),
-        consequence: Some("busy time is uncertain by the overrun"),
+        consequence: Some("busy time may be off by up to the overrun"),
         elsewhere: &[
             Elsewhere {
                 recorders: &[RecordingKind::Nsys],

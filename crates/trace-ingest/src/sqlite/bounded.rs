@@ -161,7 +161,7 @@ impl Database {
     pub(crate) fn explained(&self, error: Error) -> Failure {
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => Failure::Refused(format!(
-                "its views and indexes take over {} steps and {} s to read, too much for a file of {} bytes",
+                "its views and indexes take more than {} steps and {} s to read, too much for a file of {} bytes",
                 most_steps(self.length),
                 most_time(self.length).as_secs(),
                 self.length

@@ -192,7 +192,7 @@ fn arrows_that_no_figure_needs_are_no_faults() {
         {"ph":"s","name":"ac2g","cat":"ac2g","pid":1,"tid":1,"ts":3}]}"#,
     );
     assert_eq!((trace.entries(), names(&trace).len()), (5, 1));
-    assert_eq!(warnings(&trace), ["unused arrows without an id (ph s) skipped: 1"]);
+    assert_eq!(warnings(&trace), ["unused flow events without an id (ph s) skipped: 1"]);
 }
 
 #[test]

@@ -239,7 +239,7 @@ fn told_lengths_go_before_ends() {
     let [Warning::MalformedRecords { count: 1, detail, .. }] = &profile.warnings[..] else {
         panic!("{:?}", profile.warnings)
     };
-    assert!(detail.contains("without a begin"), "{detail}");
+    assert!(detail.contains("without a matching start"), "{detail}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "annotations",
-        "Ranges named by the program (record_function, profiler steps), on host and device, with their device time, most first; needs --waits and such ranges in the trace.",
+        "Ranges named by the program (record_function, profiler steps), on host and device, with their device time, most device time first; needs --waits and such ranges in the trace.",
         names.into_iter().chain(figures).chain(LENGTH.fields(|row: &Row| &row.length)),
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| rows(analysis))?;
@@ -77,7 +77,8 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
     rows
 }
 
-/// By device event the shortest annotation around it, on the host and as the device saw it; of equal ones the later in the
+/// By device event the shortest annotation around it, on the host and as the device saw it; of equal ones the later in
+/// the
 /// file.
 pub(super) fn innermost_annotations(analysis: &Analysis) -> [Vec<Option<EventId>>; 2] {
     [host_annotations(analysis), device_annotations(analysis)]

@@ -206,7 +206,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "device_counters",
-        "Sampled device counters, such as power and clocks, weighted by time; if the trace has any. Samples are about a millisecond apart, too coarse for individual kernels.",
+        "Sampled device counters, such as power and clocks, weighted by time; omitted if the trace has none. Samples are about a millisecond apart, too coarse for individual kernels.",
         names.into_iter().chain(figures),
         |analysis| {
             let counters = counters(analysis)?;
@@ -289,7 +289,7 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "device_energy",
-        "Device energy per step marked by the program, for steps with at least 20 power samples; if the trace has any.",
+        "Device energy per step marked by the program, for steps with at least 20 power samples; omitted if there are none.",
         fields,
         |analysis: &'a Analysis| {
             let counters = counters(analysis)?;

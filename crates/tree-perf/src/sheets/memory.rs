@@ -208,7 +208,7 @@ pub(crate) fn summary_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_SUMMARY,
-        "Memory of a device during the recording, as counted by PyTorch's allocator; if allocations were recorded (profile_memory).",
+        "Memory of a device during the recording, as counted by PyTorch's allocator; needs recorded allocations (profile_memory).",
         fields.into_iter().chain(time_fields),
         |analysis| rows(analysis, |_, device| vec![device]),
     ).showing(&[Figure::MemorySummary])
@@ -284,7 +284,7 @@ pub(crate) fn owners_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_OWNERS,
-        "Who allocated a device's memory during the recording, by operator, by outermost operator and by module, most bytes at the peak first; if allocations were recorded. Modules need Python frames.",
+        "Who allocated a device's memory during the recording, by operator, by outermost operator and by module, most bytes at the peak first; needs recorded allocations. Modules need Python frames.",
         names.into_iter().chain(figures),
         |analysis| rows(analysis, owner_rows),
     ).showing(&[Figure::MemoryOwners])
@@ -362,7 +362,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_BLOCKS,
-        "Blocks live at a device's memory peak: the largest 200 per device with a recorded allocation or deallocation; if allocations were recorded.",
+        "Blocks live at a device's memory peak: the largest 200 per device with a recorded allocation or deallocation; needs recorded allocations.",
         fields,
         |analysis| {
             rows(analysis, |_, device| {
@@ -427,7 +427,7 @@ pub(crate) fn timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_TIMELINE,
-        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal intervals; if allocations were recorded.",
+        "Memory of a device over time, from its first allocation or deallocation to its last, in at most 2,000 equal intervals; needs recorded allocations.",
         fields,
         |analysis| {
             rows(analysis, |memory, device| {
@@ -490,7 +490,7 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
         )
         .showing(&[Figure::Survivors])
         .field_in(|_, row: &Row| row.memory.survivors.into()),
-        Column::text("largest_survivor", "Operator that allocated most of these surviving bytes.")
+        Column::text("largest_survivor", "Operator that allocated most of the bytes that survive the step.")
             .showing(&[Figure::Survivors])
             .with_role(Role::Detail)
             .field_in(|context: &Context<'_>, row: &Row| text(context, row.memory.survivor)),
@@ -507,7 +507,7 @@ pub(crate) fn steps_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_STEPS,
-        "Effect of each marked step (prof.step()) on a device's memory, in order; if allocations were recorded and steps are marked.",
+        "Effect of each marked step (prof.step()) on a device's memory, in order; needs recorded allocations and marked steps.",
         names.into_iter().chain(figures),
         |analysis| {
             rows(analysis, |memory, device| {

@@ -81,7 +81,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "ops_all_kl_overlap",
-        "ops_all split by concurrent kernels on other streams; if overlap is requested.",
+        "ops_all split by concurrent kernels on other streams; only if overlap is requested.",
         fields(true),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     )

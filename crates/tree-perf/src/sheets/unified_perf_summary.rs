@@ -69,7 +69,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 pub(crate) fn sheet_with_overlap<'a>() -> Sheet<'a, Analysis> {
     Sheet::with_context(
         "unified_perf_summary_kl_overlap",
-        "unified_perf_summary split by concurrent kernels on other streams; if overlap is requested.",
+        "unified_perf_summary split by concurrent kernels on other streams; only if overlap is requested.",
         fields(),
         |analysis: &Analysis| analysis.options().include_overlap_info.then(|| rows(analysis, true))?,
     )

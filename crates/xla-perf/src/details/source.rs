@@ -264,8 +264,11 @@ pub(super) fn name_scopes_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.extend([
         Column::milliseconds("own_time_ms", "total_time_ms minus nested scopes.")
             .field(|row: &Scope| row.own.to_milliseconds().into()),
-        Column::percent("percent", "Share of all device time; a nested scope counts in its parents too.")
-            .field(|row: &Scope| row.percent.into()),
+        Column::percent(
+            "percent",
+            "Share of all device time; a nested scope also counts toward its parents.",
+        )
+        .field(|row: &Scope| row.percent.into()),
     ]);
     sheet(
         "name_scopes",
@@ -376,8 +379,7 @@ pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.push(share.field(|row: &KindTime| row.percent.into()));
     sheet(
         "rematerialization",
-        "Share of device time that recomputes values to save memory; omitted if nothing is or may be \
-         recomputed.",
+        "Share of device time that recomputes values to save memory; omitted if no work is recomputed, not even possibly.",
         fields,
         rematerialized,
     )

@@ -42,11 +42,11 @@ pub(super) const INPUT_TYPE: Column =
     Column::nested("Input type", "Element types of these operands.").with_role(Role::Detail);
 pub(super) const INPUT_STRIDES: Column = Column::nested(
     "Input Strides",
-    "Strides of the operands in Input Dims, in elements, from the HLO layout; always () with TraceLens figures.",
+    "Strides of the operands in Input Dims, in elements, from the HLO layout; always () with --parity tracelens.",
 );
 const CONCRETE_INPUTS: Column = Column::nested(
     "Concrete Inputs",
-    "Always (): HLO has no non-tensor arguments. With TraceLens figures, for Transformer Engine attention, the shape of the operand after query, key and value.",
+    "Always (): HLO has no non-tensor arguments. With --parity tracelens, for Transformer Engine attention, the shape of the operand after query, key and value.",
 );
 const DIRECT_MS: Column =
     Column::new("total_direct_kernel_time_ms", Number(Milliseconds), "Sum of the row's kernel durations.")
@@ -122,7 +122,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "Compute kernels by kind, per GPU on average. The kind comes from the kernel's name, or else from the name of its instruction, so library kernels of a convolution count as GEMM.",
             kind_fields(
                 Column::new("name", Text, "Kernel category; Uncategorized Events if none."),
-                "time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
+                "The column time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
             ),
             sums_by_kind,
         ),
@@ -135,7 +135,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
                     Text,
                     "Kernel name without digits; if it has none, without trailing underscores.",
                 ),
-                "time ms as a share of all rows.",
+                "The column time ms as a share of its sum over all rows.",
             ),
             sums_by_short_name,
         ),
@@ -176,7 +176,7 @@ fn kernel_fields<'a>() -> impl Iterator<Item = Field<&'a JaxAnalysis, KernelRow<
         Column::identifier("tid", "Stream of the GPU.").field(|row: &KernelRow<'_>| row.event.stream.into()),
     ];
     let after = [
-        Column::nested("kernel_details", "Kernel with its duration in µs and HLO details of its instruction: custom call target, shapes of operands and result, operation and source; NA if missing. TraceLens figures have neither result nor operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
+        Column::nested("kernel_details", "Kernel with its duration in µs and HLO details of its instruction: custom call target, shapes of operands and result, operation and source; NA if missing. With --parity tracelens, without result and operation.").field_in(|analysis: &&JaxAnalysis, row: &KernelRow<'_>| {
             let duration = ("dur".into(), Nested::Number(analysis.us(row.time)));
             kernel_list(row.name, [duration].into_iter().chain(instruction(analysis, row.operator))).into()
         }),

@@ -11,7 +11,7 @@ use crate::analysis::JaxAnalysis;
 use crate::sheet::{gpu_sheet, sheet};
 
 const TYPE: Column = TIME_TYPE.described("Kind of time: computation_time (compute kernels), exposed_comm_time (communication without computation), exposed_memcpy_time (copies and fills without computation or communication), busy_time (anything runs), idle_time (nothing runs), total_time (first start to last end), total_comm_time and total_memcpy_time (all communication, all copies and fills, exposed or not), overlapped_comm (communication with computation). Computation, exposed communication, exposed copies and idle add up to the total.");
-const TIME: Column = TIME_MS.described("Length of the union of these spans on one GPU.");
+const TIME: Column = TIME_MS.described("Time of this kind on one GPU, overlaps counted once.");
 const MEAN_TIME: Column = TIME
     .described(
         "Length of the union of these spans, mean over GPUs with events, including those that only copied.",

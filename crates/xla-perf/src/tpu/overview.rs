@@ -194,7 +194,7 @@ pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "overview",
-        "The tensor cores at a glance: the program's bound, step times, unit utilization, idle time, and the \
+        "The tensor cores at a glance: what bounds the program, step times, unit utilization, idle time, and the \
          largest operations.",
         fields,
         rows,

@@ -73,7 +73,9 @@ pub(super) fn gated_delta(call: &OpCall<'_>) -> Read {
             let count = |tokens: i64| u64::try_from(tokens).unwrap_or(0);
             (count(statistics.context.queries), count(statistics.generation.queries), step.assumption)
         }
-        Err(_) => (rows, 0, Some("tokens counted as rows, including padding".to_owned())),
+        Err(_) => {
+            (rows, 0, Some("number of tokens taken from the number of rows, including padding".to_owned()))
+        }
     };
     Ok(Recorded::new(GatedDeltaAttention {
         context_tokens,

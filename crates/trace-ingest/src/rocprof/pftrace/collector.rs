@@ -317,7 +317,7 @@ impl Collector {
                         "no slice of kernel_dispatch, memory_copy, hip_api or another rocprofv3 category"
                             .to_string(),
                     found: format!(
-                        "a trace by another program, with slices of {found} (view it at https://ui.perfetto.dev)"
+                        "a trace from another program, with slices of {found} (view it at https://ui.perfetto.dev)"
                     ),
                 },
             });

@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<Profile, IngestErr
         None => collector.count_unclosed(),
     });
     for (count, detail) in
-        [(unopened, "ends of slices without a begin"), (without_time, "ends of slices without a time")]
+        [(unopened, "slice ends without a matching start"), (without_time, "slice ends without a time")]
     {
         let (list, detail) = ("TracePacket.track_event".to_string(), detail.to_string());
         collector.warn(count, Warning::MalformedRecords { list, count, detail });

@@ -50,7 +50,7 @@ pub(crate) fn sheets<'a>(layout: ReportLayout) -> impl Iterator<Item = Sheet<'a,
             ),
             true => sheet(
                 format!("{family}{suffix}{OVERLAP}"),
-                format!("{what}, with calls distinguished by concurrent kernels on other streams; if overlap is requested."),
+                format!("{what}, with calls distinguished by concurrent kernels on other streams; only if overlap is requested."),
                 Subject::Family(family),
                 direction,
                 true,
