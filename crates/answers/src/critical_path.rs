@@ -93,7 +93,7 @@ impl Reporter for CriticalPathReporter {
             let trace = found.trace();
             let near = nearest_events(trace, &name, |event| {
                 let category = trace.events().category(event);
-                category.is_device() || matches!(category, Category::CPU_OP | Category::CUDA_RUNTIME)
+                category.is_device() || category.is_launch_api() || category == Category::CPU_OP
             });
             return Err(Error::NothingToChange { path: path.to_path_buf(), name, near });
         }

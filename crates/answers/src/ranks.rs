@@ -30,14 +30,12 @@ use crate::report::{Analysed, Report, Reporter, Run, Stage, pictures, tables, ti
 use crate::summary::{Summary, devices};
 
 /// Brings recordings into the tables of a folder, unless they are there already, and tells of each as it is done. The
-/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight
-/// Systems
+/// answer has what became of each, in their order. Recordings are traces of ranks, or the profiles or exports of Nsight Systems
 /// of all hosts of the job: of these each GPU is a rank, numbered on over the hosts in their order.
 ///
 /// # Errors
 /// When the folder cannot be made or listed, some recordings are of ranks and others of hosts, one is named twice, two
-/// exports of Nsight Systems are of one session, or profiles are to have tables that there are of traces alone: single
-/// events, what was waited for.
+/// exports of Nsight Systems are of one session, or profiles are to have tables that there are of traces alone: single events, what was waited for.
 /// What is wrong with one recording is in its place in the answer.
 pub fn map_ranks(
     recordings: &[PathBuf],

@@ -72,8 +72,7 @@ pub struct OperatorsToReplay {
     pub notices: Vec<Notice>,
 }
 
-/// Finds operators of a trace, or of a report with a table of operators and their arguments, and says which of them can
-/// run
+/// Finds operators of a trace, or of a report with a table of operators and their arguments, and says which of them can run
 /// again.
 ///
 /// # Errors

@@ -334,8 +334,7 @@ impl Given {
         )
     }
 
-    /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that
-    /// they
+    /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that they
     /// name as `details` say.
     fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool, details: InputDetails) -> Vec<String> {
         const ABOUT_FILES_AND_PRINTING: [&str; 35] = [
@@ -649,8 +648,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("For programs", &["mcp", "info", "schema", "completions", "man"]),
 ];
 
-/// Commands of two words, with the spelling that each had before. That goes on working, and is the command's name in
-/// JSON.
+/// Commands of two words, with the spelling that each had before. That goes on working, and is the command's name in JSON.
 const TWO_WORDS: &[(&str, &str)] = &[
     ("gate save", "baseline"),
     ("ranks collect", "map"),

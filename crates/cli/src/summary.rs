@@ -22,8 +22,7 @@ pub(crate) const WIDEST: usize = 100;
 /// How much of a summary is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// What fits one screen: what limits the program, what to do about it, one table of kinds of work and one of
-    /// operators or
+    /// What fits one screen: what limits the program, what to do about it, one table of kinds of work and one of operators or
     /// kernels.
     FirstPage {
         /// Lines that there are for it.
@@ -139,8 +138,7 @@ fn findings(findings: &[Finding], style: Style) -> String {
     out
 }
 
-/// The beginning of an action up to the end of a part of it that has so many characters at most; `None` where its first
-/// part
+/// The beginning of an action up to the end of a part of it that has so many characters at most; `None` where its first part
 /// is longer.
 fn clause(action: &str, most: usize) -> Option<&str> {
     let ends = action.char_indices().filter(|&(at, c)| {
@@ -214,8 +212,7 @@ const AROUND_TABLES: usize = 8;
 /// Share in percent of the largest row from which on a table says little beside another.
 const SAYS_LITTLE: f64 = 60.0;
 
-/// The tables: all of them, or in so many lines the first, which is of kinds of work, and one of operators or kernels,
-/// whichever
+/// The tables: all of them, or in so many lines the first, which is of kinds of work, and one of operators or kernels, whichever
 /// says more.
 fn excerpts(summary: &Summary, tables: &[Table], lines: usize, detail: Detail, style: Style) -> Vec<String> {
     let excerpts = tables.iter().filter_map(|table| Some((table, table.excerpt()?)));

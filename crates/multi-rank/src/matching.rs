@@ -185,8 +185,7 @@ struct Reference {
     indices: Vec<i64>,
     /// Positions by index, where the program numbers the collectives.
     by_index: HashMap<i64, usize>,
-    /// Indices by number, where the numbers were counted in profiles, so that they identify the collectives and do not
-    /// ascend
+    /// Indices by number, where the numbers were counted in profiles, so that they identify the collectives and do not ascend
     /// in time. Collectives that the reference does not have get one when they are first seen.
     by_key: Option<HashMap<i64, i64>>,
 }

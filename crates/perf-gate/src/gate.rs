@@ -81,7 +81,7 @@ pub enum GateError {
     #[error("no recording has {metric}")]
     #[diagnostic(
         code("gate/no-such-work"),
-        help("the nearest names are {}; only the {kept} largest units of work are kept", near.join(", "))
+        help("{}; only the {kept} largest units of work are kept", said_names(near))
     )]
     NoSuchWork {
         /// The metric.
@@ -256,6 +256,13 @@ fn check_metric(metric: &Metric, sides: &[Vec<Recording>; 2]) -> Result<(), Gate
         return Err(GateError::NoSuchWork { metric: metric.clone(), near, kept: crate::MOST_UNITS });
     }
     Ok(())
+}
+
+fn said_names(near: &[String]) -> String {
+    match near {
+        [] => "the recordings name no work of this kind".to_owned(),
+        _ => format!("names of this kind in the recordings are {}", near.join(", ")),
+    }
 }
 
 /// Names that may be meant instead of one that no recording has, those of most time first.

@@ -75,8 +75,7 @@ pub(crate) fn refused_by(said: &dyn Diagnostic) -> PyErr {
     about.tell(TraceError::new_err(text))
 }
 
-/// Does work at the boundary to Python, where a panic becomes an [`InternalError`]: what pyo3 makes of one, `except
-/// Exception`
+/// Does work at the boundary to Python, where a panic becomes an [`InternalError`]: what pyo3 makes of one, `except Exception`
 /// misses.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(internal_error()))

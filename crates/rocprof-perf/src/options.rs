@@ -231,8 +231,7 @@ impl HipGrouping {
     }
 }
 
-/// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case. An empty one
-/// matches
+/// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case. An empty one matches
 /// no name.
 #[derive(Clone, Debug)]
 pub struct KernelPattern(Option<Regex>);

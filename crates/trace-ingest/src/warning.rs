@@ -109,8 +109,7 @@ pub enum Warning {
         /// Index of the first in the event list.
         first_uid: u32,
     },
-    /// Events of a phase that no analysis uses (async spans, objects, counters of no known device) were left out.
-    /// Arrows between events are
+    /// Events of a phase that no analysis uses (async spans, objects, counters of no known device) were left out. Arrows between events are
     /// none of them: those of a launch and of a backward are read, and all others only guide the eye in a viewer.
     #[error("{}: {count}", unused(*.phase))]
     #[diagnostic(code("reading/unused-phase"), severity(Warning))]
@@ -301,8 +300,7 @@ pub enum EventFault {
     /// `E` events without a `B` were left out.
     #[error("span ends without a begin (E without B), skipped")]
     UnopenedEnd,
-    /// Slices of a Perfetto trace, or ranges and calls of Nsight Systems, without an end were closed at the last time
-    /// of the recording.
+    /// Slices of a Perfetto trace, or ranges and calls of Nsight Systems, without an end were closed at the last time of the recording.
     #[error("spans without an end, extended to the end of the recording")]
     UnendedSlice,
     /// Ends of slices of a Perfetto trace do not stand in the order of their begins, so that all were matched by time.

@@ -309,8 +309,7 @@ impl AnalysisOptions {
         self.peak_basis.unwrap_or(self.conventions.peak_basis)
     }
 
-    /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know
-    /// them.
+    /// Turns on what a trace without host calls, or without those of some work, needs, where its recorder cannot know them.
     pub(crate) fn adapt_to(&mut self, facts: &TraceFacts) {
         let RecorderFacts { operators, kind, .. } = facts.recorder;
         self.include_unlinked_kernels |= self.conventions.counts_unlinked() || !links_all_work(facts);

@@ -479,10 +479,27 @@ fn program(trace: &Trace) -> Program {
 
 #[cfg(test)]
 mod tests {
-    use trace_ingest::{ArgumentValue, EventArguments, TraceBuilder};
+    use trace_ingest::{ArgumentValue, EventArguments, RecorderFacts, TraceBuilder, TraceFacts};
     use tree_perf::AnalysisOptions;
 
     use super::*;
+
+    #[test]
+    fn nsight_systems_records_pytorch_only_where_its_kernels_are() {
+        for (kernel, expected) in [
+            ("void at::native::vectorized_elementwise_kernel<4>", Program::PyTorch),
+            ("void mul_mat_q<(ggml_type)2>", Program::Native),
+        ] {
+            let mut builder = TraceBuilder::new();
+            let stream = builder.track(0, 7);
+            builder.event(Category::KERNEL, kernel, stream, 0, 1_000, EventArguments::default());
+            builder.facts(TraceFacts {
+                recorder: RecorderFacts { kind: Some(RecordingKind::Nsys), ..RecorderFacts::default() },
+                ..TraceFacts::default()
+            });
+            assert_eq!(program(&builder.finish()), expected, "{kernel}");
+        }
+    }
 
     /// Three decompositions of a matrix, each a copy, then 40 kernels in turn of two kinds.
     fn decompositions() -> Analysis {

@@ -99,10 +99,12 @@ fn a_faster_kernel_makes_the_run_shorter() {
     assert_eq!(halved.column("critical_path_what_if", "recorded_us"), [315.0]);
     assert_eq!(halved.column("critical_path_what_if", "saved_us"), [60.0]);
     assert_eq!(halved.column("critical_path_what_if", "events"), [2]);
-    place
-        .run("critical-path trace.json --without aten::bmm")
-        .exits_with(2)
-        .with_error(&["trace.json", "aten::bmm"]);
+    place.run("critical-path trace.json --without aten::bmm").exits_with(2).with_error(&[
+        "trace.json",
+        "aten::bmm",
+        "the nearest names are",
+        "aten::mm",
+    ]);
     let negative = place.run("critical-path trace.json --scale gemm=-1").exits_with(2);
     assert!(negative.err.contains("gemm=-1") && negative.err.contains("aten::mm=0.5"), "{negative:#?}");
     place

@@ -243,7 +243,7 @@ fn thresholds_come_from_a_file() {
     with(exception).exits_with(0).with_summary(&["exception for op:aten::softmax until 2099-01-31: fp32"]);
     with("[[metric]]\nname = \"op:none\"")
         .exits_with(2)
-        .with_error(&["no recording has op:none", "the nearest names are aten::"]);
+        .with_error(&["no recording has op:none", "names of this kind in the recordings are aten::"]);
     with("[defaults]\nslower = \"3%\"").exits_with(2).with_error(&["t.toml: line 3: unknown field `slower`"]);
     gate(&place, &["--slower-by", "20%", "--rule-out", "20%"]).exits_with(0);
     gate(&place, &["--slower-by", "3"]).exits_with(2);

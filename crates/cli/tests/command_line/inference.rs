@@ -245,3 +245,12 @@ fn under_the_name_of_the_reference_tool_it_is_that_tool() {
     let usage = run(&["--help"]).exits_with(0).out;
     assert!(usage.contains(&format!("{NAME} [OPTIONS] --profile_json_path")), "{usage}");
 }
+
+#[test]
+fn phases_stand_on_the_first_page_where_they_are_known() {
+    let place = crate::split::served();
+    place.run("inference trace.json").exits_with(0).with_summary(&["inference phases:", "Decode"]);
+    assert!(!place.run("report trace.json").exits_with(0).out.contains("inference phases"));
+    let unknown = Workplace::with(trace(&one_operator())).run("inference trace.json").exits_with(0);
+    assert!(!unknown.out.contains("inference phases"), "{unknown:#?}");
+}

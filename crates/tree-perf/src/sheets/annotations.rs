@@ -77,8 +77,7 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
     rows
 }
 
-/// By device event the shortest annotation around it, on the host and as the device saw it; of equal ones the later in
-/// the
+/// By device event the shortest annotation around it, on the host and as the device saw it; of equal ones the later in the
 /// file.
 pub(super) fn innermost_annotations(analysis: &Analysis) -> [Vec<Option<EventId>>; 2] {
     [host_annotations(analysis), device_annotations(analysis)]
