@@ -3,6 +3,7 @@
 use gpu_timeline::{Breakdown, DeviceEvent, HostActivity, Interval, Wait, exposed_times};
 use hashbrown::HashMap;
 use perf_models::{Category, ComputeSpec, CopyDirection, DataPath, GroupLink, Precision};
+use sheets::numbers::{bytes, counted, decimal};
 
 use crate::product::{Product, Tile};
 
@@ -140,6 +141,39 @@ impl Message {
         self.bus_bytes / us / 1e3
     }
 
+    /// How a mean time in µs compares with the usual one.
+    #[must_use]
+    pub fn pace(&self, mean_us: f64) -> Pace {
+        /// A collective is slow from three times its usual duration on, and usual up to 1.5 times: sizes and systems differ.
+        const SLOW_FROM: f64 = 3.0;
+        const USUAL_TO: f64 = 1.5;
+        match mean_us / self.usual_us() {
+            _ if !self.is_large() => Pace::Unclear,
+            times if times >= SLOW_FROM => Pace::Slow,
+            times if times <= USUAL_TO => Pace::Usual,
+            _ => Pace::Unclear,
+        }
+    }
+
+    /// The bus bandwidth of so many collectives by their mean and their least time in µs, beside that of the link and the
+    /// usual one.
+    #[must_use]
+    pub fn bandwidth_in_words(&self, count: usize, mean_us: f64, least_us: f64) -> String {
+        let rate = |us| decimal(self.bus_gb_per_s(us), 1);
+        format!(
+            "{} of {} over {} devices: bus bandwidth {} GB/s on average, {} at best; {} has {} GB/s, and libraries usually \
+             reach {} at this size",
+            counted(count, "collective", "collectives"),
+            bytes(self.bytes as i64),
+            self.devices,
+            rate(mean_us),
+            rate(least_us),
+            self.link.name,
+            decimal(self.link.gb_per_s, 1),
+            rate(self.usual_us()),
+        )
+    }
+
     fn data_us(&self) -> f64 {
         self.bus_bytes / (self.link.usual_gb_per_s * 1e3)
     }
@@ -150,6 +184,17 @@ impl Message {
         const HOP_US: f64 = 2.0;
         START_US + HOP_US * (self.devices - 1) as f64
     }
+}
+
+/// How the mean time of collectives compares with the usual time of libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Much longer: a rank is late or the link is slow.
+    Slow,
+    /// As usual.
+    Usual,
+    /// Between the two, or messages so small that latency dominates.
+    Unclear,
 }
 
 /// What a copy moves.

@@ -18,7 +18,7 @@ mod target;
 pub use advice::{Advice, Recording};
 pub use facts::{
     AttentionSpeed, Call, Copied, DataChange, EvidenceSheets, Facts, Hold, Input, LeastTime, Machine,
-    Message, Operator, Program, RecordingGap, SheetColumn, Step, Work,
+    Message, Operator, Pace, Program, RecordingGap, SheetColumn, Step, Work,
 };
 pub use finding::{
     Alternative, Bucket, Confidence, Doubt, EvidenceRow, Finding, Gain, KernelShare, Limits, means_rule,

@@ -27,7 +27,7 @@ use twox_hash::XxHash64;
 use crate::error::Error;
 use crate::host_alone::no_gpu_events;
 use crate::report::{lost_events, title};
-use crate::trace::versions;
+use crate::trace::{named_devices, versions};
 
 /// Reads recordings for a gate.
 #[derive(Clone, Debug, Default)]
@@ -493,14 +493,13 @@ fn setup(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) -> S
     let options = options.into_iter().filter_map(|(name, was)| Some((name.to_owned(), was?)));
     let findings = diagnosis.iter().flat_map(|diagnosis| &diagnosis.findings);
     let faults = findings.filter(|finding| finding.severity >= Severity::Warning);
-    let names = facts.devices.iter().filter_map(|device| device.name.clone());
     let distributed = facts.distributed.as_ref();
     let nccl = distributed.and_then(|distributed| distributed.nccl_version.clone());
     let nccl = nccl.map(|version| ("communication library", version));
     let versions = versions(facts).chain(nccl);
     Setup {
         recorder: facts.recorder.kind.unwrap_or(RecordingKind::Trace).to_string(),
-        devices: names.filter(|name| !name.is_empty()).collect(),
+        devices: named_devices(trace).1.into_iter().map(str::to_owned).collect(),
         rank: distributed.and_then(|distributed| distributed.rank),
         world_size: distributed.and_then(|distributed| distributed.world_size),
         options: options.collect(),

@@ -18,9 +18,7 @@ use sheets::names;
 use sheets::{Layout, Scope, Table};
 use trace_diff::{DiffOptions, TreeDiff};
 use trace_doctor::Diagnosis;
-use trace_ingest::{
-    Category, DeviceProperties, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path,
-};
+use trace_ingest::{Category, IngestError, ReadOptions, RecordingKind, Trace, TraceFacts, read_path};
 use trace2tree::{TraceTree, TreeOptions, TreeWarning};
 use tree_perf::{
     Analysis, AnalysisOptions, DeviceTimeline, RecomputeRule, ReportLayout, SharedWork, TraceFinding,
@@ -491,22 +489,27 @@ fn head(trace: &Trace, title: String) -> Vec<String> {
     head
 }
 
-/// The devices of the machine by name, and how many of them worked where that is not all: `1 of 8 × NVIDIA H100`.
-fn active_devices(trace: &Trace) -> Option<String> {
-    let named = |device: &&DeviceProperties| device.name.as_deref().is_some_and(|name| !name.is_empty());
-    let all: Vec<&DeviceProperties> = trace.facts().devices.iter().filter(named).collect();
+/// The named devices of the machine, and those of them that worked. Without work, or where numbers of devices are others than
+/// those of the work, all of them.
+pub(crate) fn named_devices(trace: &Trace) -> (usize, Vec<&str>) {
+    let named = trace.facts().devices.iter().filter_map(|device| Some((device.id, device.name.as_deref()?)));
+    let all = || named.clone().filter(|(_, name)| !name.is_empty());
     let events = trace.events();
     let work = events.ids().filter(|&event| events.category(event).is_device());
     let used: BTreeSet<i64> = work.filter_map(|event| events.device(event)).collect();
-    let has_worked = |device: &&&DeviceProperties| device.id.is_some_and(|id| used.contains(&id));
-    let worked: Vec<&DeviceProperties> = all.iter().filter(has_worked).copied().collect();
-    // Without work, or where numbers of devices are others than those of the work, all are named.
-    let is_part = !worked.is_empty() && worked.len() < all.len() && worked.len() == used.len();
-    let shown = if is_part { &worked } else { &all };
-    let mut names: Vec<&str> = shown.iter().filter_map(|device| device.name.as_deref()).collect();
+    let worked = all().filter(|(id, _)| id.is_some_and(|id| used.contains(&id)));
+    let worked: Vec<&str> = worked.map(|(_, name)| name).collect();
+    let is_part = !worked.is_empty() && worked.len() == used.len();
+    (all().count(), if is_part { worked } else { all().map(|(_, name)| name).collect() })
+}
+
+/// The devices of the machine by name, and how many of them worked where that is not all: `1 of 8 × NVIDIA H100`.
+fn active_devices(trace: &Trace) -> Option<String> {
+    let (all, worked) = named_devices(trace);
+    let mut names = worked.clone();
     names.dedup();
-    let named = (!all.is_empty()).then(|| devices(all.len(), &names.join(", ")))?;
-    Some(if is_part { format!("{} of {named}", worked.len()) } else { named })
+    let named = (all > 0).then(|| devices(all, &names.join(", ")))?;
+    Some(if worked.len() < all { format!("{} of {named}", worked.len()) } else { named })
 }
 
 /// What the recorder says of itself, and what it was asked to record.

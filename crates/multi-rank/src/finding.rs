@@ -1,6 +1,7 @@
 //! What there is to say of a job first: how long its steps take, how much of it is communication, and who is waited for.
 
 use gpu_timeline::{SortFew, Summary};
+use perf_models::CollectiveKind;
 
 use crate::analysis::JobAnalysis;
 use crate::causes::CauseKind;
@@ -61,6 +62,55 @@ pub struct Straggler {
     pub since: Option<i64>,
     /// Why.
     pub cause: Option<(CauseKind, Option<String>)>,
+}
+
+/// Collectives of one group, kind and size that all ranks of the group recorded, all of them on one host. Their times begin
+/// when the last rank has entered. Times in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalExchange<'a> {
+    /// The collective as the library calls it.
+    pub collective: &'a str,
+    /// Bytes as nccl-tests counts them.
+    pub bytes: i64,
+    /// Ranks of the group.
+    pub ranks: usize,
+    /// Share of the bytes that has to cross a link.
+    pub bus_factor: f64,
+    /// The device of all of these ranks.
+    pub device_name: &'a str,
+    /// How many.
+    pub count: usize,
+    /// Sum of their times.
+    pub total: i64,
+    /// The least of their times.
+    pub least: i64,
+}
+
+impl JobAnalysis {
+    /// Exchanges within hosts, of equal parts, whose size is recorded.
+    pub fn local_exchanges(&self) -> impl Iterator<Item = LocalExchange<'_>> {
+        self.classes.iter().filter_map(|class| {
+            let job = &self.job;
+            let group = &job.groups[class.group];
+            let collective = self.signatures.all[class.signature as usize].name.as_deref()?;
+            let kind = CollectiveKind::of_equal_parts(collective)?;
+            let ranks = group.expected().filter(|&ranks| ranks > 1)?;
+            let mut devices =
+                group.recordings.iter().map(|&(recording, _)| &job.recordings[recording].row.device_name);
+            let device_name = devices.next()?.as_deref()?;
+            let is_one_kind = devices.all(|name| name.as_deref() == Some(device_name));
+            (is_one_kind && job.is_on_one_host(class.group)?).then_some(LocalExchange {
+                collective,
+                bytes: class.message_bytes(&self.signatures)?,
+                ranks,
+                bus_factor: kind.bus_factor(ranks),
+                device_name,
+                count: class.complete.len(),
+                total: class.complete.iter().sum(),
+                least: class.complete.iter().copied().min()?,
+            })
+        })
+    }
 }
 
 /// Lateness of a rank counts from this share of its device's time on, and with so many late arrivals more than chance

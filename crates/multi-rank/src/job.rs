@@ -135,6 +135,18 @@ impl Job {
         u32::try_from(first.row.visible_devices).ok().filter(|&devices| devices > 0)
     }
 
+    /// Whether a group's recorded members are on one host; `None` where some host is not known.
+    pub(crate) fn is_on_one_host(&self, group: usize) -> Option<bool> {
+        let mut clocks =
+            self.groups[group].recordings.iter().map(|&(recording, _)| self.recordings[recording].clock);
+        let first = clocks.next()?;
+        let all_known = self.groups[group]
+            .recordings
+            .iter()
+            .all(|&(recording, _)| self.clocks[self.recordings[recording].clock].is_host);
+        all_known.then(|| clocks.all(|clock| clock == first))
+    }
+
     pub(crate) fn present(&self) -> Members {
         Members::new(self.recordings.iter().map(|recording| recording.rank))
     }

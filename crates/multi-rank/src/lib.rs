@@ -39,7 +39,7 @@ pub use conventions::{
 };
 pub use diagnostic::Diagnostic;
 pub use error::Error;
-pub use finding::{JobFinding, Steps, Straggler};
+pub use finding::{JobFinding, LocalExchange, Steps, Straggler};
 pub use folder::{JobFolder, ProfileDevice, RankFolder, SCHEMA, Source, TableShape, table_shapes};
 pub use fuse::{FuseOptions, FuseOutput, Fused, FusedEvents, FusedFile, FusedRecording, fuse};
 pub use gpus::{gpus_of_trace, place_rank, trace_of_gpu};

@@ -397,6 +397,12 @@ impl SizeClass {
     pub(crate) fn kind(&self, signatures: &Signatures) -> CollectiveKind {
         signatures.all[self.signature as usize].kind()
     }
+
+    /// Bytes that nccl-tests calls the message's: the larger of what a rank gives and gets.
+    pub(crate) fn message_bytes(&self, signatures: &Signatures) -> Option<i64> {
+        let signature = &signatures.all[self.signature as usize];
+        signature.in_bytes.into_iter().chain(signature.out_bytes).max().filter(|&bytes| bytes > 0)
+    }
 }
 
 /// The steps of the recordings of a job.

@@ -55,7 +55,7 @@ pub struct Recording {
 pub struct Setup {
     /// Kind of the recording, such as `an event trace`.
     pub recorder: String,
-    /// Names of the devices.
+    /// Names of the devices that worked.
     pub devices: Vec<String>,
     /// Rank in a distributed job.
     pub rank: Option<i64>,

@@ -1,6 +1,6 @@
 //! A verdict in words, for the terminal and for Markdown.
 
-use sheets::numbers::{decimal, duration, plain};
+use sheets::numbers::{counted, decimal, duration, plain};
 
 use crate::comparability::CheckOutcome;
 use crate::gate::{Gate, MetricResult, Verdict};
@@ -55,13 +55,14 @@ impl Gate {
     #[must_use]
     pub fn basis(&self) -> String {
         let [blocks_a, blocks_b] = self.blocks.each_ref().map(Vec::len);
-        let blocks = if blocks_a == 1 && blocks_b == 1 { "job" } else { "jobs" };
-        let mut parts = vec![format!("{blocks_a} vs. {blocks_b} {blocks}")];
+        let mut parts = vec![format!("{} vs. {blocks_b}", counted(blocks_a, "job", "jobs"))];
         if let Some(setup) = self.sides[1].first().map(|recording| &recording.setup)
             && let Some(device) = setup.devices.first()
         {
             let world = setup.world_size.map_or(String::new(), |size| format!(", {size} ranks"));
-            parts.push(format!("{device} × {}{world}", setup.devices.len()));
+            let count = setup.devices.len();
+            let several = if count > 1 { format!("{count} × ") } else { String::new() };
+            parts.push(format!("{several}{device}{world}"));
         }
         if let Some(noise) = self.first_metric().and_then(|metric| metric.noise) {
             let source = if noise.is_measured { "measured on the baseline" } else { "assumed, not measured" };

@@ -66,6 +66,15 @@ impl CollectiveKind {
         }
     }
 
+    /// The kind of a collective that exchanges equal parts among all devices at once, by its name; `None` of uneven parts
+    /// (`all_to_allv`), of transfers that wait for a sender, and of others.
+    #[must_use]
+    pub fn of_equal_parts(name: &str) -> Option<Self> {
+        let kind = Self::from_name(name);
+        let is_even = !name.contains("alltoallv") && !name.contains("all_to_allv");
+        (is_even && !matches!(kind, Self::Other | Self::CollectivePermute)).then_some(kind)
+    }
+
     /// XLA's opcode, and `other`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -143,6 +152,10 @@ mod tests {
         for (name, kind) in cases {
             assert_eq!(CollectiveKind::from_name(name), kind, "{name}");
         }
+        let of_equal_parts =
+            ["allreduce", "all_to_allv", "alltoallv_single", "broadcast", "_all_to_all_base"];
+        let kinds = of_equal_parts.map(CollectiveKind::of_equal_parts);
+        assert_eq!(kinds, [Some(AllReduce), None, None, None, Some(AllToAll)]);
         assert_eq!(CollectiveKind::from_opcode("all-gather-start"), Some(AllGather));
         assert_eq!(CollectiveKind::from_opcode("collective-broadcast"), Some(Other));
         assert_eq!(CollectiveKind::from_opcode("all-gather-done"), None);

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use gpu_timeline::Activity;
 use hashbrown::HashSet;
 use perf_models::{CopyDirection, bare_kernel_name};
-use sheets::numbers::{bytes, counted, decimal, duration, grouped};
+use sheets::numbers::{bytes, counted, duration, grouped};
 
-use crate::facts::{Copied, Facts, Program, Work};
+use crate::facts::{Copied, Facts, Pace, Program, Work};
 use crate::finding::Confidence;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
@@ -106,19 +106,7 @@ impl Rule for CommSlow {
                 let beyond = work.duration() - facts.units(message.usual_us());
                 parts.push(Part { slot: Slot::Work(at), mid: beyond.clamp(0, work.exposed) });
             }
-            let (link, rate) = (&message.link, |us| decimal(message.bus_gb_per_s(us), 1));
-            let text = format!(
-                "{} of {} over {} devices: bus bandwidth {} GB/s on average, {} at best; {} has {} GB/s, and libraries \
-                 usually reach {} at this size",
-                counted(parts.len(), "collective", "collectives"),
-                bytes(message.bytes as i64),
-                message.devices,
-                rate(mean_us),
-                rate(least_us),
-                link.name,
-                decimal(link.gb_per_s, 1),
-                rate(message.usual_us()),
-            );
+            let text = message.bandwidth_in_words(parts.len(), mean_us, least_us);
             let subject = format!("{} of {}", message.name, bytes(message.bytes as i64));
             Claim::new(subject, parts)
                 .with_range(0.5, 1.0)
@@ -138,22 +126,8 @@ struct Speed {
     pace: Pace,
 }
 
-/// The mean, compared with the usual time of libraries.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    /// Much longer: a rank is late or the link is slow.
-    Slow,
-    /// As usual.
-    Usual,
-    /// Between the two, or messages so small that latency dominates.
-    Unclear,
-}
-
 /// By message: times of its collectives.
 fn speeds(facts: &Facts) -> Vec<Speed> {
-    /// A collective is slow from three times its usual duration on, and usual up to 1.5 times: sizes and systems differ.
-    const SLOW_FROM: f64 = 3.0;
-    const USUAL_TO: f64 = 1.5;
     let mut sums = vec![(0.0, 0_usize, f64::MAX); facts.messages.len()];
     for work in &facts.works {
         let Some(message) = work.message else { continue };
@@ -162,13 +136,7 @@ fn speeds(facts: &Facts) -> Vec<Speed> {
     }
     let speeds = facts.messages.iter().zip(sums).map(|(message, (sum, count, least_us))| {
         let mean_us = sum / count.max(1) as f64;
-        let pace = match mean_us / message.usual_us() {
-            _ if !message.is_large() => Pace::Unclear,
-            times if times >= SLOW_FROM => Pace::Slow,
-            times if times <= USUAL_TO => Pace::Usual,
-            _ => Pace::Unclear,
-        };
-        Speed { mean_us, least_us, pace }
+        Speed { mean_us, least_us, pace: message.pace(mean_us) }
     });
     speeds.collect()
 }

@@ -1,11 +1,58 @@
 //! What to change in a job of many ranks: who holds the others back, and exposed communication.
 
-use advise::{Advice, Bucket, Confidence, EvidenceRow, Finding, Gain, Limits};
+use advise::{Advice, Bucket, Confidence, EvidenceRow, Finding, Gain, Limits, Message, Pace};
 use multi_rank::{JobAnalysis, JobFinding};
+use perf_models::{Device, architecture_of_device};
 use sheets::names;
-use sheets::numbers::{counted, duration};
+use sheets::numbers::{bytes, counted, duration};
 
 use super::facts::share_of;
+
+/// Collectives of one kind and size that are far below the speed of their link although all ranks have entered.
+struct SlowExchange {
+    message: Message,
+    count: usize,
+    /// Sum of the times.
+    total_us: f64,
+    least_us: f64,
+}
+
+impl SlowExchange {
+    /// Those of a job within its hosts, most time beyond the usual first.
+    fn of_job(analysis: &JobAnalysis) -> Vec<Self> {
+        let us = |time: i64| time as f64 / 1e3;
+        let exchanges = analysis.local_exchanges().filter_map(|found| {
+            let device = Device { name: found.device_name, ..Device::default() };
+            let bytes = found.bytes as f64;
+            let message = Message {
+                name: found.collective.to_owned(),
+                bytes,
+                bus_bytes: bytes * found.bus_factor,
+                devices: found.ranks,
+                link: architecture_of_device(&device)?.group_link(found.ranks)?,
+            };
+            let (total_us, least_us) = (us(found.total), us(found.least));
+            let is_slow = message.pace(total_us / found.count as f64) == Pace::Slow;
+            is_slow.then_some(SlowExchange { message, count: found.count, total_us, least_us })
+        });
+        let mut slow: Vec<Self> = exchanges.collect();
+        slow.sort_by(|a, b| b.excess_us().total_cmp(&a.excess_us()));
+        slow
+    }
+
+    /// Time beyond the usual, on one rank.
+    fn excess_us(&self) -> f64 {
+        self.total_us - self.count as f64 * self.message.usual_us()
+    }
+
+    fn subject(&self) -> String {
+        format!("{} of {}", self.message.name, bytes(self.message.bytes as i64))
+    }
+
+    fn bandwidth_in_words(&self) -> String {
+        self.message.bandwidth_in_words(self.count, self.total_us / self.count as f64, self.least_us)
+    }
+}
 
 /// The findings of a job; `None` of a single rank or without collectives. Times are per rank.
 pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advice> {
@@ -52,6 +99,31 @@ pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advi
                     straggler.rank,
                     cause.map_or_else(String::new, |cause| format!(", {cause}"))
                 ),
+                Bucket::ExposedCommunication,
+            )
+        });
+    }
+    for slow in SlowExchange::of_job(analysis) {
+        // What ranks outside of the group do meanwhile is not told: the mean over all ranks.
+        let excess = slow.excess_us() * slow.message.devices as f64 / ranks;
+        let mid = excess.min(left);
+        left -= mid;
+        findings.push(Finding {
+            amount_us: Some(excess.min(exposed)),
+            gain: Some(Gain { low_us: 0.5 * mid, mid_us: mid, high_us: mid }),
+            confidence: Confidence::Medium,
+            evidence: vec![format!("after the last rank has entered, {}", slow.bandwidth_in_words())],
+            rows: vec![EvidenceRow {
+                table: names::GROUP_SUMMARY.to_owned(),
+                key: ("collective".to_owned(), slow.message.name.clone()),
+            }],
+            remedy: "check the topology (nvidia-smi topo -m, rocm-smi --showtopo) and the library's choices \
+                     (NCCL_DEBUG=INFO)"
+                .to_owned(),
+            ..Finding::new(
+                "COMM-SLOW",
+                "collectives far below link speed, without late ranks",
+                slow.subject(),
                 Bucket::ExposedCommunication,
             )
         });

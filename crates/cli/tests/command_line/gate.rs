@@ -98,7 +98,7 @@ fn an_unchanged_program_passes() {
     let outcome = gate(&place(&Program { seed: 2, ..Program::new() }), &[]).exits_with(0);
     outcome.with_summary(&[
         "PASS, step time",
-        "1 vs. 1 job · NVIDIA H100 80GB HBM3 × 1",
+        "1 job vs. 1 · NVIDIA H100 80GB HBM3",
         "workload similarity 1.00",
     ]);
     let itself = Workplace::with(Program::new().trace());

@@ -104,6 +104,37 @@ fn a_rank_whose_recording_begins_later_is_not_late() {
 }
 
 #[test]
+fn a_slow_link_is_named_where_no_rank_is_late() {
+    // 0.2 ms for 8 MiB is less than a third of what libraries reach, for 32 MiB it is not; and nothing is known of links
+    // between hosts.
+    let devices = |count: u32| {
+        let device = |id| format!(r#"{{"id": {id}, "name": "NVIDIA H100 80GB HBM3"}}"#);
+        (0..count).map(device).collect::<Vec<_>>().join(", ")
+    };
+    for (elements, of_host, is_slow) in [(4 << 20, 4, true), (16 << 20, 4, false), (4 << 20, 1, false)] {
+        let place = Workplace::with("");
+        for number in 0..RANKS {
+            let trace = rank_of(number, RANKS, |_, _| 1000.0, |_| 0.0)
+                .replace(&devices(1), &devices(of_host))
+                .replace("1000000", &elements.to_string());
+            place.put(&format!("rank{number}_trace.json"), trace);
+        }
+        let outcome =
+            place.run("ranks rank*_trace.json").exits_with(0).with_summary(&["no rank delays the others"]);
+        let case = format!("{elements} elements, {of_host} devices of a host: {}", outcome.out);
+        assert_eq!(outcome.out.contains("COMM-SLOW"), is_slow, "{case}");
+        if is_slow {
+            // 6 times 200 µs, of which libraries need 16 µs to start and 12.6 MB at 315 GB/s.
+            assert!(outcome.out.contains("864.3 µs (1.7%)"), "{case}");
+            outcome.with_summary(&[
+                "collectives far below link speed, without late ranks",
+                "allreduce of 8.000 MiB",
+            ]);
+        }
+    }
+}
+
+#[test]
 fn a_picture_shows_how_late_each_rank_was_in_each_step() {
     let place = job();
     let picture = ["ranks", "job/rank*_trace.json", "--step_svg", "steps.svg"];

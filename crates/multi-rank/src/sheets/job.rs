@@ -232,14 +232,9 @@ const START_SKEW_MEDIAN: Column =
 fn groups<'a>() -> Sheet<'a, JobAnalysis> {
     type R<'a> = &'a SizeClass;
     let signature = |job: Job<'a>, class: &R<'a>| &job.signatures.all[class.signature as usize];
-    /// Bytes that nccl-tests calls the message's: the larger of what a rank gives and gets.
-    fn message(job: &JobAnalysis, class: &SizeClass) -> Option<i64> {
-        let signature = &job.signatures.all[class.signature as usize];
-        signature.in_bytes.into_iter().chain(signature.out_bytes).max().filter(|&bytes| bytes > 0)
-    }
     /// In GB/s over a duration.
     fn rate(job: &JobAnalysis, class: &SizeClass, duration: Option<i64>) -> Option<f64> {
-        let bytes = message(job, class)?;
+        let bytes = class.message_bytes(&job.signatures)?;
         duration.filter(|&duration| duration > 0).map(|duration| bytes as f64 / duration as f64)
     }
     fn factor(job: &JobAnalysis, class: &SizeClass) -> Option<f64> {
@@ -264,11 +259,14 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(move |job: &Job<'a>, class: &R<'a>| signature(job, class).dtype.as_deref().into()),
         Column { kind: ColumnKind::Whole(Unit::Bytes), ..MESSAGE_SIZE }
             .described("The larger of a rank's input and output, as in nccl-tests.")
-        .field_in(|job: &Job<'a>, class: &R<'a>| message(job, class).into()),
+        .field_in(|job: &Job<'a>, class: &R<'a>| class.message_bytes(&job.signatures).into()),
         Column::text("ranks", "Ranks of the group, such as 0-7,16.").with_role(Role::Detail)
             .field_in(|job: &Job<'a>, class: &R<'a>| job.job.groups[class.group].members.to_string().into()),
         Column::text("link", "Whether the ranks are on one host or several; empty if unknown.").with_role(Role::Detail)
-            .field_in(|job: &Job<'a>, class: &R<'a>| link(job, class.group).into()),
+            .field_in(|job: &Job<'a>, class: &R<'a>| {
+                let place = |is_one| if is_one { "one host" } else { "several hosts" };
+                job.job.is_on_one_host(class.group).map(place).into()
+            }),
         Column::count("count", "Number of collectives.").field(|class: &R<'_>| class.latencies.len().into()),
         Column::count("complete", "Number of collectives recorded on all member ranks.").with_role(Role::Detail)
             .field(|class: &R<'_>| class.complete.len().into()),
@@ -347,15 +345,6 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
             },
         },
     ))
-}
-
-/// Whether a group's recorded members are on one host; `None` where some host is not known.
-fn link(job: &JobAnalysis, group: usize) -> Option<&'static str> {
-    let clock = |&(recording, _): &(usize, i64)| job.job.recordings[recording].clock;
-    let mut clocks: Vec<usize> = job.job.groups[group].recordings.iter().map(clock).collect();
-    clocks.dedup();
-    let is_known = clocks.iter().all(|&clock| job.job.clocks[clock].is_host);
-    is_known.then_some(if clocks.len() > 1 { "several hosts" } else { "one host" })
 }
 
 // clock

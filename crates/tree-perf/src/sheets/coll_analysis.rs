@@ -111,11 +111,7 @@ impl Analysis {
         let trace = self.trace();
         let collective = trace.events().arguments().collective.get(kernel.index())?;
         let name = collective.name.map(|name| trace.text(name))?;
-        let kind = CollectiveKind::from_name(name);
-        let is_even = !name.contains("alltoallv") && !name.contains("all_to_allv");
-        if !is_even || matches!(kind, CollectiveKind::Other | CollectiveKind::CollectivePermute) {
-            return None;
-        }
+        let kind = CollectiveKind::of_equal_parts(name)?;
         let devices = usize::try_from(collective.group_size?).ok().filter(|&devices| devices > 1)?;
         self.is_on_this_host(&collective, devices).then_some(())?;
         let conventions = self.options().conventions;
