@@ -205,10 +205,10 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Total Time (%)", Number(Percent), "Share of total time.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
         }),
-        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100% efficiency with the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
-        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
+        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "FLOP rate at 100% roofline efficiency and the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
+        Column::new("Roofline efficiency (%)", Number(Percent), "The larger of compute and memory bandwidth utilization. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the compute peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
-        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Highest bandwidth utilization of any memory.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
+        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Highest bandwidth utilization of HBM and of on-chip memory; VMEM counts only if the device has one merged on-chip memory and no CMEM.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
         Column::new("Include Infeed/Outfeed", Flag, "Whether infeed and outfeed operations are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
         Column::new("Program ID", Text, "Program number; 0 for the entire program.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()
