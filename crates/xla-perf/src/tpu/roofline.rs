@@ -167,7 +167,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Flag, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Step", Text, "Total for the entire profile, Average for all steps recorded on every core (total time per step), or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
+        Column::new("Step", Text, "Total: the entire profile. Average: all steps recorded on every core, with Total Time (us) per step; 0 without such steps. Otherwise a step.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
         Column::new("Rank", Count, "Rank: 0 for the entire program, 1 for the operation with the most self time.").with_role(Role::Name).field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
         Column::new("Category", Text, "Operation category, from the compiler; Program for the entire program.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
         Column::new("Operation", Text, "Operation name. For the entire program, rates are the summed work of operations that contain no others / total time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
