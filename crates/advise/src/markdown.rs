@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use sheets::markdown_text;
-use sheets::numbers::duration;
+use sheets::numbers::{counted, duration};
 
 use crate::advice::Advice;
 use crate::finding::Finding;
@@ -54,7 +54,15 @@ fn details(text: &mut String, finding: &Finding) {
         item("evidence", sentence);
     }
     for kernel in &finding.kernels {
-        item("kernel", &format!("{} ({} times, {})", kernel.name, kernel.count, duration(kernel.time_us)));
+        item(
+            "kernel",
+            &format!(
+                "{} ({}, {})",
+                kernel.name,
+                counted(kernel.count, "time", "times"),
+                duration(kernel.time_us)
+            ),
+        );
     }
     if let Some(module) = &finding.module {
         item("module", module);

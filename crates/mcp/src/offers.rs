@@ -21,7 +21,7 @@ pub(crate) fn resources() -> Value {
         {
             "uri": SKILL_PAGE,
             "name": "skill",
-            "description": "How to use these answers, and in what order to ask.",
+            "description": "How to use the tools and their answers, and in what order.",
             "mimeType": MARKDOWN,
         },
     ])

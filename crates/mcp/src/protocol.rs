@@ -176,7 +176,7 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
             }
             if line.len() as u64 == LONGEST_MESSAGE {
                 return Err(ServeError::Protocol(format!(
-                    "a message reaches the limit of {LONGEST_MESSAGE} bytes"
+                    "a message must be shorter than {LONGEST_MESSAGE} bytes"
                 )));
             }
             if line.trim_ascii().is_empty() {

@@ -102,8 +102,8 @@ impl Session {
             let was =
                 lock(&self.gone).iter().find(|(handle, _)| handle == trace).map(|(_, path)| path.clone());
             let (text, help) = match was {
-                Some(path) => (format!("the recording {path} is no longer held"), "open it again"),
-                None => ("no recording has this handle".to_owned(), "open its file"),
+                Some(path) => (format!("the recording {path} is no longer open"), "open it again"),
+                None => ("no open recording has this handle".to_owned(), "open its file"),
             };
             return Err(Refusal::new("unknown-trace", text).with_help(help));
         }

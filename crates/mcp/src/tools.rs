@@ -50,22 +50,22 @@ macro_rules! tools {
 
 tools! {
     "open" Open open "Read a recording (PyTorch/Kineto, XPlane, rocprofv3, Nsight Systems export, \
-                      Tenstorrent CSV) and hold it. Returns a handle, how reliable its figures are, and its \
+                      Tenstorrent CSV) and keep it open. Returns a handle, how reliable its figures are, and its \
                       tables. Start here.";
-    "close" Close close "Release a held recording and its memory.";
+    "close" Close close "Close an open recording and free its memory.";
     "summary" TraceArguments summary "Where the time of a recording went: devices, time split, steps, what \
-                               bounds it, and the first findings.";
+                               limits it, and the first findings.";
     "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
                              tables, `columns` explains their columns.";
     "why" TargetArguments why "Explain one operator, kernel, module or event: time, calls, spread, callers, \
                         kernels, waits before it, findings.";
     "tree" TreeArguments tree "What a call launches (down) or who calls it (up), with device times; identical siblings share one row.";
     "path" PathArguments path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
-    "diff" RunsArguments diff "Where two runs of a program differ: a ledger of times that adds up to the total difference.";
+    "diff" RunsArguments diff "Where two runs of a program differ in time: a breakdown that adds up to the total difference.";
     "advise" AdviceArguments advise "What to change first: findings with gain in µs, evidence and remedy.";
     "gate" GateArguments gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
     "columns" ColumnsArguments columns "Meaning and units of a table's columns.";
-    "doctor" DoctorArguments doctor "Problems of a recording and the figures they make unreliable; without a \
+    "doctor" DoctorArguments doctor "Problems with a recording and the figures they make unreliable; without a \
                               trace: the server's version and limits.";
 }
 
@@ -364,7 +364,7 @@ fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>
 
 fn close(session: &Session, asked: &Asked, given: Close, _: &Following<'_>) -> Result<Value, Refusal> {
     let freed = session.close(&given.trace).ok_or_else(|| {
-        Refusal::new("unknown-trace", "no recording with this handle is held").with_help("nothing to close")
+        Refusal::new("unknown-trace", "no open recording has this handle").with_help("nothing to close")
     })?;
     let mut answer = session.answer(asked, Vec::new());
     answer.result = json!({"freed_bytes": freed});

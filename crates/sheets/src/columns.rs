@@ -331,7 +331,7 @@ pub mod job {
 
     pub const WAITING: Column = Column::milliseconds(
                 "waiting (ms)",
-                "Time in collectives until the last rank entered: part of communication (ms) that a faster link would not shorten.",
+                "Time in collectives until the last rank entered: the part of communication (ms) that a faster link would not shorten.",
             )
             .with_role(Role::Headline);
     pub const EXCHANGE: Column = Column::milliseconds(

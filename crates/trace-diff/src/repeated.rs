@@ -95,14 +95,14 @@ pub(crate) fn repeated_sheet<'a, A>(
             .field(|part: &&RepeatedPart| part.counts[1].into()),
         Column::microseconds(
             "median_a_us",
-            "Median device time of one occurrence in A, in µs, including waiting.",
+            "Median duration of one occurrence in A on the device, in µs, including idle time.",
         )
         .with_role(Role::Headline)
         .per("occurrence")
         .field(|part: &&RepeatedPart| part.median_us[0].into()),
         Column::microseconds(
             "median_b_us",
-            "Median device time of one occurrence in B, in µs, including waiting.",
+            "Median duration of one occurrence in B on the device, in µs, including idle time.",
         )
         .with_role(Role::Headline)
         .per("occurrence")

@@ -139,18 +139,18 @@ const TIME: Column = Column::microseconds(
     "Time in the run named in the header, A first; named time_us_per_step if divided by the run's steps, time_us_per_call if the recordings cover different amounts of work.",
 )
 .with_role(Role::Headline);
-const DELTA: Column = Column::microseconds("delta_us", "Time of B minus time of A: above 0, B takes longer.")
+const DELTA: Column = Column::microseconds("delta_us", "Time in B minus time in A: above 0, B takes longer.")
     .with_role(Role::Headline)
     .judged(Verdict::LessIsBetter);
 const SPEEDUP: Column = Column::new(
     "speedup",
     ColumnKind::Number(Unit::One),
-    "Time of A / time of B: above 1, B is faster; empty if either run lacks the row.",
+    "Time in A / time in B: above 1, B is faster; empty if either run lacks the row.",
 )
 .with_role(Role::Headline)
 .judged(Verdict::AboveOneIsBetter);
 const DELTA_PERCENT: Column =
-    Column::percent("delta_percent", "delta_us as a share of the time of A; empty for new work.")
+    Column::percent("delta_percent", "delta_us as a share of the time in A; empty for new work.")
         .with_role(Role::Headline)
         .judged(Verdict::LessIsBetter);
 const PERCENT_OF_SPAN: Column = Column::percent(
@@ -275,7 +275,7 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
         Column::milliseconds("whole_ms", "Time of a run, per step if both step counts are known.");
     const CHANGE: Column = Column::milliseconds(
         "delta_ms",
-        "Time of B minus time of A in the part; the parts add up to the total difference.",
+        "Time in B minus time in A in the part; the parts add up to the total difference.",
     )
     .with_role(Role::Headline)
     .judged(Verdict::LessIsBetter);

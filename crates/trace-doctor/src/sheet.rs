@@ -45,7 +45,7 @@ pub fn recording_sheet<'a>() -> Sheet<'a, Diagnosis> {
     ];
     Sheet::with_context(
         SHEET_NAME,
-        "Problems and gaps of the recording, and the figures they distort: one row per finding, worst first.",
+        "Problems with the recording, gaps in it, and the figures they distort: one row per finding, worst first.",
         fields,
         |diagnosis: &Diagnosis| {
             let findings: Vec<&Finding> = diagnosis.findings.iter().collect();

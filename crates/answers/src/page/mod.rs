@@ -144,7 +144,7 @@ fn figures(summary: &Summary) -> Vec<PageFigure> {
         && let Some(near) = coverage.near_percent.filter(|_| summary.tells_rooflines())
     {
         let note = format!(
-            "of the time with a roofline; performance models cover {}%",
+            "of the time with a roofline; performance models cover {}% of device time",
             decimal(coverage.modelled_percent, 1)
         );
         figures.push(figure("above half of the roofline", format!("{}%", decimal(near, 1)), &note));

@@ -57,7 +57,7 @@ pub(super) fn trees(diff: &TreeDiff, page: &mut Page) {
             before = ns(level);
         }
         page.waterfall = Some(Waterfall {
-            title: "From the first to the last device event of each run; the parts add up.".to_owned(),
+            title: "Time from the first to the last device event of each run; the parts add up to the difference.".to_owned(),
             runs: runs.clone(),
             totals_ns: total.times.map(ns),
             steps: merged(changes),

@@ -27,7 +27,7 @@ pub(crate) struct McpArguments {
     #[arg(long = "max-traces", value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub(crate) max_traces: u64,
 
-    /// Memory for held recordings. Example: 512M
+    /// Memory for open recordings. Example: 512M
     #[arg(long = "max-memory", value_name = "BYTES", default_value = "2G", value_parser = bytes)]
     pub(crate) max_memory: u64,
 

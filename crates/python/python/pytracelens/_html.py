@@ -48,7 +48,8 @@ def table(shown: Table) -> str:
     rows = "".join(
         "<tr>" + "".join(_cell(text) for text in native.texts(row)) + "</tr>" for row in range(min(len(shown), MOST_ROWS))
     )
-    rest = f"<p>{len(shown) - MOST_ROWS} more rows</p>" if len(shown) > MOST_ROWS else ""
+    more = len(shown) - MOST_ROWS
+    rest = f"<p>{more} more {'row' if more == 1 else 'rows'}</p>" if more > 0 else ""
     return f"<table><caption>{escape(shown.name)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{rest}"
 
 

@@ -314,7 +314,7 @@
       drawing(width, group.bars.length * (height + gap), `${group.title}: stacked bars, as in the table below`, rows),
       el("ul", { class: "legend" }, order.map(([place, ns]) => el("li", {}, swatch(group.parts[place]), group.parts[place],
         el("b", {}, percent(ns, all)), isOne ? time(ns) : null))),
-      group.left_out ? el("p", { class: "note" }, `${whole(group.left_out)} more bars are not shown.`) : null,
+      group.left_out ? el("p", { class: "note" }, `${whole(group.left_out)} more ${group.left_out === 1 ? "bar is" : "bars are"} not shown.`) : null,
       twin(["bar", "time", ...order.map(([place]) => group.parts[place])], () => group.bars.map((bar) =>
         [bar.name, time(bar.total_ns), ...order.map(([place]) => time(sum(bar.times.filter(([of]) => of === place).map(([, ns]) => ns))))]), group.note),
     ].filter(Boolean);
@@ -355,7 +355,7 @@
       const [node, parent] = [nodes[at], nodes[nodes[at].parent ?? 0]];
       said.replaceChildren(el("div", { class: "code" }, path(at).join(" › ") || node.name),
         el("div", {}, `${node.kind}: ${time(node.time_ns)}, ${percent(node.time_ns, parent.time_ns)} of ${shortened(parent.name, 60)}, ` +
-          `${percent(node.time_ns, nodes[0].time_ns)} of all · ${whole(node.count)} device events`,
+          `${percent(node.time_ns, nodes[0].time_ns)} of all · ${whole(node.count)} device ${node.count === 1 ? "event" : "events"}`,
           node.kind === "kernel" || node.kind === "operator" ? [" · ", el("button", { type: "button", class: "link", click: () => showRows(null, node.name) }, "show in tables")] : null));
     }
     const HIGH = 24;
@@ -1019,7 +1019,7 @@
           ...(point.before ? [significant(point.before.tflops), significant(point.before.tb_per_s), time(point.before.time_us * 1e3)] : [])]))));
     const said = (rates) => `${significant(rates.tflops)} TFLOP/s, ${significant(rates.tb_per_s)} TB/s, ${time(rates.time_us * 1e3)}`;
     const tip = (point) => [point.name, point.category, point.dims, point.before && `before: ${said(point.before)}`, said(point.rates), ofRoof(point) && `${ofRoof(point)} of the roof`,
-      `${significant(intensity(point.rates))} FLOP/B, ${size(point.rates.bytes)} per call, ${whole(point.calls)} calls (${page.rooflines[point.roof].title})`].filter(Boolean).join("\n");
+      `${significant(intensity(point.rates))} FLOP/B, ${size(point.rates.bytes)} per call, ${whole(point.calls)} ${point.calls === 1 ? "call" : "calls"} (${page.rooflines[point.roof].title})`].filter(Boolean).join("\n");
     function draw() {
       clear.hidden = !brush;
       let outside = 0;
@@ -1072,7 +1072,7 @@
           axes: [{ title: "message size", format: size }, { title: "bus bandwidth, GB/s", format: significant }], spans: [[], []],
           marks: points.map((point) => ({
             at: [point.bytes, point.gb_per_s], weight: point.time_ms, shape: groups.indexOf(point.group), fill: colour(point.name),
-            tip: () => `${point.name}\n${point.group}\n${size(point.bytes)}, ${significant(point.gb_per_s)} GB/s\n${whole(point.count)} times, ${time(point.time_ms * 1e6)}`,
+            tip: () => `${point.name}\n${point.group}\n${size(point.bytes)}, ${significant(point.gb_per_s)} GB/s\n${whole(point.count)} ${point.count === 1 ? "call" : "calls"}, ${time(point.time_ms * 1e6)}`,
           })),
         });
         exchange.replaceChildren(picture, el("ul", { class: "legend" }, names.map((name) => colourKey(colour(name), name)), groups.length > 1 ? groups.slice(0, 12).map((group, at) => shapeKey(at, group)) : []),
@@ -1268,7 +1268,7 @@
           return el("tr", { class: "space", "aria-hidden": "true" }, cell);
         };
         body.replaceChildren(...[first > 0 && room(first), ...rows.slice(first, last).map((row, at) => rowOf(row, first + at)), last < rows.length && room(rows.length - last),
-          last === rows.length && table.left_out > 0 && el("tr", { class: "more" }, el("td", { colspan: columns.length }, `… and ${whole(table.left_out)} more rows in the workbook, CSV and JSON`))].filter(Boolean));
+          last === rows.length && table.left_out > 0 && el("tr", { class: "more" }, el("td", { colspan: columns.length }, `… and ${whole(table.left_out)} more ${table.left_out === 1 ? "row" : "rows"} in the workbook, CSV and JSON`))].filter(Boolean));
       }
       function fill() {
         rows = rowsOf(table);
@@ -1325,7 +1325,7 @@
         const formats = columns.map(shown);
         return el("div", {}, el("h3", {}, table.name), el("table", {}, el("thead", {}, el("tr", {}, columns.map((column) => el("th", {}, column.title)))),
           el("tbody", {}, rows.slice(0, 50).map((row) => el("tr", {}, columns.map((column, at) => el("td", { class: isNumeric(column) ? "figure-cell" : undefined }, formats[at](column.cells[row]))))))),
-        rows.length > 50 ? el("p", { class: "note" }, `… and ${whole(rows.length + table.left_out - 50)} more rows`) : null);
+        rows.length > 50 ? el("p", { class: "note" }, `… and ${whole(rows.length + table.left_out - 50)} more ${rows.length + table.left_out === 51 ? "row" : "rows"}`) : null);
       }));
     });
   }
@@ -1463,7 +1463,7 @@
 
   /** How pieces of work compare: the badge, and whether the programs differ, not only the kernels. */
   const CHANGES = {
-    same: ["same kernels", false], kernels: ["different kernels", false], structure: ["different program", true], moved: ["moved", true],
+    same: ["same kernels", false], kernels: ["different kernels", false], structure: ["different code", true], moved: ["moved", true],
     onlya: ["A only", true], onlyb: ["B only", true], mixed: ["changed", false],
   };
   /** The work of two runs as a tree of modules: what is below a row counts for it. */
@@ -1520,7 +1520,7 @@
         return indent(el("div", { ...attributes, class: "kernels" }, runs.map((run, side) => el("div", {}, el("b", {}, `${["A", "B"][side]}: ${run}`),
           row.kernels[side].length ? row.kernels[side].map((name) => el("div", { class: "code" }, name)) : el("div", {}, "nothing")))));
       if (row.rest)
-        return el("div", { ...attributes, class: "unit", click: () => toggle(row) }, indent(el("span", { class: "what" }, `… ${whole(row.rest.length)} smaller changes, ${signed(sum(row.rest.map(delta)))} in total`)));
+        return el("div", { ...attributes, class: "unit", click: () => toggle(row) }, indent(el("span", { class: "what" }, `… ${whole(row.rest.length)} smaller ${row.rest.length === 1 ? "change" : "changes"}, ${signed(sum(row.rest.map(delta)))} in total`)));
       const change = delta(row);
       const [badge] = CHANGES[row.status];
       const name = `${row.name}${row.count > 1 ? ` ×${whole(row.count)}` : ""}`;
@@ -1556,7 +1556,7 @@
       if (!rows.some((row) => row.key === focused)) focused = first?.key ?? "";
       tree.replaceChildren(...nodes.map(([row, place, all]) => rowOf(row, place, all, largest)));
       tree.hidden = rows.length === 0;
-      note.textContent = [rows.length ? "" : "No matching differences.", left_out[0] ? `${whole(left_out[0])} more pieces of work (${signed(left_out[1])} in total) are only in the sheet diff_units.` : ""].filter(Boolean).join(" ");
+      note.textContent = [rows.length ? "" : "No matching differences.", left_out[0] ? `${whole(left_out[0])} more ${left_out[0] === 1 ? "difference is" : "differences are"} only in the sheet diff_units (${signed(left_out[1])} in total).` : ""].filter(Boolean).join(" ");
     }
     function focus(key) {
       focused = key;
@@ -1593,7 +1593,7 @@
 
   // ---- how this was made ----------------------------------------------------------------------------------------------
   function drawMade() {
-    const part = section("made", "How this was made", true);
+    const part = section("made", "How this report was made", true);
     part.append(el("div", { class: "details" }, el("dl", {}, page.made_by.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
     const meanings = el("details", { class: "twin" }, el("summary", {}, "What the columns mean"));
     meanings.addEventListener("toggle", async () => {

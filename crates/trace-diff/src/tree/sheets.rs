@@ -44,7 +44,7 @@ fn ledger<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T
             .field(|(line, unit, ..): &Row| unit.to_microseconds(line.times[B]).into()),
         Column::microseconds(
             "delta_us",
-            "B − A: above 0, B takes longer. The rows add up exactly to the total.",
+            "Time in B minus time in A: above 0, B takes longer. The rows add up exactly to the total.",
         )
         .with_role(Role::Headline)
         .field(|(line, unit, ..): &Row| unit.to_microseconds(line.delta()).into()),
@@ -110,7 +110,7 @@ fn units<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<T>
         Column::microseconds("busy_b_us", "Busy time in B, counted in the same way.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.busy[B]).into()),
-        Column::microseconds("delta_us", "B − A: above 0, B takes longer.")
+        Column::microseconds("delta_us", "Busy time in B minus busy time in A: above 0, B takes longer.")
             .with_role(Role::Headline)
             .field(|row: &Row| row.unit.to_microseconds(row.group.delta()).into()),
         Column::percent("percent_of_busy_a", "delta_us as a share of A's busy time summed over all units.")

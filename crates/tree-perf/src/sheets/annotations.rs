@@ -54,7 +54,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "annotations",
-        "Ranges named by the program (record_function, profiler steps), on host and device, with their device time, most device time first; needs --waits and such ranges in the trace.",
+        "Ranges named by the program (record_function, profiler steps), on host and device, most device time first; needs --waits and such ranges in the trace.",
         names.into_iter().chain(figures).chain(LENGTH.fields(|row: &Row| &row.length)),
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| rows(analysis))?;

@@ -190,7 +190,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field(|(key, _): &Row<'_>| key.stream.into()),
         Column::text(
             "timed",
-            "Timed event. kernel: the kernel. host: the collective run by Gloo on a host thread. host call: only the host's call, which may return before the collective ends. Present if some collectives have no kernel.",
+            "What was timed. kernel: the kernel. host: the collective run by Gloo on a host thread. host call: only the host's call, which may return before the collective ends. Present if some collectives have no kernel.",
         )
         .field(|(key, _): &Row<'_>| key.timed.as_str().into())
         .when(|kinds: &Kinds<'_>| kinds.has_host_calls),

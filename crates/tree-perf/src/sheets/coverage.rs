@@ -35,7 +35,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
     let fields = [
         Column::text(
             "status",
-            "modelled: a model gives FLOPs and bytes, or the copy size is recorded; in cache: a model gives them, but calls were faster than memory bandwidth allows, at a rate possible for a cache that could hold their bytes; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks the model's inputs, or the work was launched outside any operator, see reason; no model: the operator has no model; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
+            "modelled: a model gives FLOPs and bytes, or the copy size is recorded; in cache: a model gives them, but calls were faster than memory bandwidth allows, at a rate possible for a cache that could hold their bytes; above peak: calls were faster than the architecture allows, so the model, the recorded arguments or the architecture is wrong; bytes not known: FLOPs only, see reason; arguments not recorded: the trace lacks the model's inputs, or the work was launched outside any operator, see reason; no model: no performance model covers the operator; copies: memory copies and fills without a model; communication: collectives, whose time depends on other ranks; unlinked: the launch is not in the trace.",
         )
         .field(|row: &Row| row.key.status.as_str().into()),
         Column::text(

@@ -282,8 +282,11 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
         Column::new("mean_w", Number(Watts), "Mean power.")
             .per("moment")
             .field_in(|_, row: &Energy| row.mean.into()),
-        Column::milliseconds("known_ms", "Part of the step's time with known power.")
-            .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
+        Column::milliseconds(
+            "known_ms",
+            "Part of the step's time for which power is known; energy_j covers only this part.",
+        )
+        .field_in(|analysis: &&Analysis, row: &Energy| analysis.ms(row.time).into()),
         Column::count("samples", "Number of samples in the step.")
             .field_in(|_, row: &Energy| row.samples.into()),
     ];

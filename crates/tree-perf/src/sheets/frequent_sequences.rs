@@ -48,7 +48,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| row.operator.map(|name| analysis.trace().text(name)).into()),
         Column::text("sequence", "Device event names in order; for long sequences, the first twelve and the number of others.")
             .field_in(|analysis: &&Analysis, row: &Row| names(analysis, &row.events).into()),
-        Column::milliseconds("saved_launch_ms", "Host time of all launching calls except the first of each occurrence: the saving with one fused kernel or one graph, if launching it took as long as the first call.")
+        Column::milliseconds("saved_launch_ms", "Host time of all launching calls except the first of each occurrence: the saving if one fused kernel or one graph replaced the sequence and its launch took as long as the first call.")
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.totals.launch_time).into()),
         Column::count("saved_launches", "Number of launching calls saved.").field(|row: &Row| row.totals.launches.into()),

@@ -46,7 +46,7 @@ fn fields<'a>() -> Vec<Field<&'a Analysis, IdleRow>> {
     vec![
         Column::text(
             "cause",
-            "Reason for the idle time, the first that applies: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the previous work ended), kernel_wait (already launched, wait shorter than --kernel_wait_threshold_us), dependency_wait (already launched, longer wait), not_recorded (unknown whether the device worked: launches without device events, or time between two profiler cycles).",
+            "Reason for the idle time, the first that applies: unlinked (the launch of the event that ended the wait is not in the trace), host_wait (the launch began after the previous work ended), kernel_wait (already launched, wait shorter than --kernel_wait_threshold_us), dependency_wait (already launched, longer wait), not_recorded (the device may have been busy: launches without recorded device events, or time between two profiler cycles).",
         )
         .field(|row: &IdleRow| row.cause.name().into()),
         Column::text(

@@ -81,7 +81,7 @@ pub(crate) fn queue_length_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "queue_length",
-        "Number of launched events waiting in each stream, weighted by time; needs --waits. A queue that is empty most of the time means that the host is too slow for the device.",
+        "Number of launched events waiting in each stream, weighted by time; needs --waits. A queue that is empty most of the time means that the host does not run ahead of the device.",
         fields.into_iter().chain(trace_fields),
         |analysis: &Analysis| Some((analysis, analysis.options().waits.then(|| analysis.queues())?)),
     ).showing(&[Figure::QueueTimes])

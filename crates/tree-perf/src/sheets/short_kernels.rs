@@ -114,7 +114,7 @@ pub(crate) fn details_sheet<'a>() -> Sheet<'a, Analysis> {
     let kernel_fields = kernel_fields.map(|field| field.when(|short: &ShortKernels<'_>| !short.is_empty));
     Sheet::with_context(
         "short_kernels_all_details",
-        "Kernels below the threshold by operator, arguments and kernel, most time first; needs the short kernel study. Excludes kernels of calls without recorded arguments.",
+        "Kernels below the threshold by operator, arguments and kernel, most time first; needs --short_kernel_study. Excludes kernels of calls without recorded arguments.",
         operator_fields.into_iter().chain(kernel_fields),
         |analysis: &Analysis| analysis.options().kernels.short_kernel_study.then(|| details(analysis)),
     )

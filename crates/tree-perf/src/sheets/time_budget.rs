@@ -12,7 +12,7 @@ const DEVICE: Column = Column::identifier("device", "Index of the device.").with
 const PARTS: [Column; 6] = [
     Column::milliseconds(
         "Sync (ms)",
-        "Idle: the launching thread, which launched the work that ended the gap, waited in a synchronizing call, for this device or another.",
+        "Idle: the launching thread (the one that launched the work that ended the gap) was blocked in a synchronizing call, for this device or another.",
     ),
     Column::milliseconds(
         "Other Calls (ms)",
@@ -60,8 +60,8 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
         time(Column::milliseconds("Wall (ms)", "Duration: for an iteration, its time on the host, or with --budget projected, the span of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
         time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),
-        time(Column::milliseconds("Exposed Communication (ms)", "Time with communication and no computation."), |row| row.exposed_communication),
-        time(Column::milliseconds("Exposed Copies (ms)", "Time with only copies running."), |row| row.exposed_copies),
+        time(Column::milliseconds("Exposed Communication (ms)", "Communication time without computation."), |row| row.exposed_communication),
+        time(Column::milliseconds("Exposed Copies (ms)", "Copy time without computation or communication."), |row| row.exposed_copies),
     ];
     let fields: Vec<F<'a>> = first.into_iter().chain(part_fields(|row: &TimeBudget| row.idle)).collect();
     Sheet::with_context(

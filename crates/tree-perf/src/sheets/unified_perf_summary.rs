@@ -112,7 +112,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         OPERATION_COUNT.field(|row: &Row<'_>| row.group.calls.len().into()),
         Column::microseconds(
             "total_duration_us",
-            "Host time of the operator, summed over calls; in rows of individual device events, once per device event; none for pseudo operators inserted around a kernel. Empty for operators of captured graphs, which the host does not run in a replay.",
+            "Host time of the operator, summed over calls (in rows of individual device events, over device events); 0 for pseudo operators inserted around a kernel. Empty for operators of captured graphs, which the host does not run in a replay.",
         ).showing(&[Figure::HostTimes]).with_role(Role::Detail)
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| total_host_us(table.analysis, &row.group).into()),
         HOST_TIME.mean.named("mean_duration_us").with_role(Role::Detail).field(|row: &Row<'_>| row.host_us.mean.into()),
@@ -175,7 +175,7 @@ fn fields<'a>() -> Vec<Field<CallTable<'a>, Row<'a>>> {
         }),
         Column::flag(
             "has_perf_model",
-            "Whether the figures come from a model of the operator, or of the forward operator if this is its only backward operator.",
+            "Whether a performance model covers the operator: its own, or the forward operator's if this is its only backward operator.",
         )
         .field(|row: &Row<'_>| row.group.calls[0].has_model().into()),
         REASON.field_in(|table: &CallTable<'_>, row: &Row<'_>| {

@@ -29,7 +29,7 @@ const KIND: Column = Column::new(
 const ALGORITHMIC: Column = Column::new(
     "bandwidth (GiB/s)",
     Number(GibibytesPerSecond),
-    "Algorithm bandwidth (2³⁰ bytes): bytes by kind / time of a group's fastest device, mean over groups, then over executions. Bytes if data_bytes is D and the group has n devices: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
+    "Algorithm bandwidth in GiB/s (2³⁰ bytes): bytes / time of a group's fastest device, mean over groups, then over executions. The bytes depend on the kind; for data_bytes D and n devices in the group: all-gather 2·D·(n−1), all-reduce and collective-permute 2·D, reduce-scatter D + D/n, all-to-all 2·D·(n−1)/n, other D.",
 );
 const NAME: Column = Column::new(
     "collective_name",

@@ -201,9 +201,11 @@ pub(super) fn allocators_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ))
 }
 
-const TIME: Column =
-    Column::milliseconds("time_ms", "Time of the interval's first event, counted from that of the profile.")
-        .distinguishing();
+const TIME: Column = Column::milliseconds(
+    "time_ms",
+    "Time of the interval's first event, relative to the profile's first event.",
+)
+.distinguishing();
 
 /// Stretches of the timeline: as many as a chart can show.
 const STRETCHES: u32 = 1_000;

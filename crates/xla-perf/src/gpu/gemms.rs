@@ -53,7 +53,7 @@ fn by_instruction<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::count("N", "Columns of the result; rows if M counts columns.")
             .field(|row: &Row<'_>| row.extents.n.into()),
         Column::count("K", "Contracted dimension.").field(|row: &Row<'_>| row.extents.k.into()),
-        Column::new("Beta", Number(One), "Scale of the addend in a library call; empty for fusions.")
+        Column::new("Beta", Number(One), "Factor of the addend C in a library call; empty for fusions.")
             .field(|row: &Row<'_>| row.extents.beta.into()),
         Column::text("Type", "Element type of the first operand.")
             .field(|row: &Row<'_>| row.extents.element_type.as_ref().into()),
@@ -105,7 +105,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
                 row.call.execution.map(|at| analysis.executions()[at].number).into()
             },
         ),
-        Column::flag("is_warm_up", "Whether the execution is warm-up.").field_in(
+        Column::flag("is_warm_up", "Whether it is a warm-up execution.").field_in(
             |analysis: &&JaxAnalysis, row: &CallRow<'_>| {
                 row.call.execution.is_some_and(|at| analysis.executions()[at].is_warm_up).into()
             },

@@ -78,7 +78,7 @@ fn fields<'a>() -> Vec<Field<OperatorContext<'a>, OperatorRow<'a>>> {
         CATEGORY.field(|row: &OperatorRow<'_>| row.operator.category.as_str().into()),
         Column::count(
             "instructions",
-            "Number of instructions in the row: same name (ignoring numbers), operands and work.",
+            "Number of instructions that share the row: they have the same name (ignoring numbers), operands and work.",
         )
         .field(|row: &OperatorRow<'_>| row.group.instructions().into()),
         parameter_field(|row: &OperatorRow<'_>, name| {

@@ -83,7 +83,7 @@ pub(super) fn steps_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         BUSY.field(|row: &Step<'_>| row.execution.busy.to_milliseconds().into()),
         Column::milliseconds("gap ms", "From the end of the program's previous execution on the GPU to the start of this one; empty for the first.").field(|row: &Step<'_>| row.gap.map(Picoseconds::to_milliseconds).into()),
         Column::count("num_kernels", "Kernels.").field(|row: &Step<'_>| row.execution.kernels.into()),
-        Column::flag("is_warm_up", "Whether this is one of the program's first executions, with a busy time above 1.1 × the median of the later half of executions; never with fewer than three executions.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
+        Column::flag("is_warm_up", "Whether this is one of the program's first executions, each with a busy time above 1.1 × the median of the later half; no warm-up if there are fewer than three executions, or if half or more of them would count.").field(|row: &Step<'_>| row.execution.is_warm_up.into()),
         Column::percent("busy of steady (%)", "Busy time as a share of the program's mean steady busy time on the GPU.").field(|row: &Step<'_>| {
             row.steady.map(|steady| row.execution.busy.0 as f64 / steady * 100.0).into()
         }),

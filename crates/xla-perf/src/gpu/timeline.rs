@@ -100,7 +100,7 @@ fn mean_fields<'a>() -> [Field<&'a JaxAnalysis, MeanTime>; 5] {
         }),
         per_iteration(&[], |row: &MeanTime| row.sum as f64 / row.gpus as f64),
         TIME_SHARE.field(|row: &MeanTime| (row.sum as f64 / row.total as f64 * 100.0).into()),
-        Column::count("gpus", "Number of GPUs with events, the base of the mean.")
+        Column::count("gpus", "Number of GPUs with events; the mean is over these.")
             .with_role(Role::Detail)
             .field(|row: &MeanTime| row.gpus.into()),
     ]

@@ -189,7 +189,7 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Bandwidth (GB/s)", Number(GigabytesPerSecond), "Bytes per core / shortest time.")
             .per("core")
             .field(|row: &CollectiveRow<'_>| row.bandwidth().into()),
-        Column::text("Framework op name", "Source framework operation.")
+        Column::text("Framework op name", "Framework operation that the instruction implements.")
             .with_role(Role::Detail)
             .field(|row: &CollectiveRow<'_>| row.op.framework.as_str().into()),
     ];

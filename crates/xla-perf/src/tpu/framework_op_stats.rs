@@ -207,9 +207,9 @@ pub(super) fn framework_op_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Rank", Count, "Rank, from 1.").with_role(Role::Name).field(|row: &Row<'_>| u64::from(row.row.rank).into()),
+        Column::new("Rank", Count, "Row number, from 1: device rows by self time, then host rows by self time.").with_role(Role::Name).field(|row: &Row<'_>| u64::from(row.row.rank).into()),
         Column::new("Host/device", Text, "Host or device on which the operation ran.").field(|row: &Row<'_>| row.row.place.as_str().into()),
-        Column::new("Operation Type", Text, "Type; Unknown for HLO operations without a known framework operation, IDLE for idle time.").field(|row: &Row<'_>| row.row.kind.into()),
+        Column::new("Operation Type", Text, "Type of the framework operation; Unknown for HLO operations without a known one, IDLE for idle time.").field(|row: &Row<'_>| row.row.kind.into()),
         NAME.field(|row: &Row<'_>| row.row.name.into()),
         Column::new("#Occurrences", Count, "Largest number of executions of any one HLO operation, or number of host calls.").field(|row: &Row<'_>| {
             row.row.occurrences.into()

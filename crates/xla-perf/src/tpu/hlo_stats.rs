@@ -113,7 +113,7 @@ fn is_outside_compilation(expression: &str, framework: &str) -> bool {
 
 const SELF_SHARE: Column = Column::percent(
     "Total self time (%)",
-    "Self time as a share of the time from the first operation to the last on each core.",
+    "Self time as a share of the time from first start to last end, idle time included, summed over cores.",
 );
 /// The table as a sheet.
 pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
@@ -126,8 +126,8 @@ pub(super) fn hlo_stats_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             row.op.category.as_str().into()
         }),
         hlo::OP_NAME.field(|row: &HloStatsRow<'_>| row.op.name.as_str().into()),
-        Column::new("HLO op text", Text, "Full instruction.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
-        Column::new("Framework op name", Text, "Source framework operation, <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
+        Column::new("HLO op text", Text, "Full text of the HLO instruction.").with_role(Role::Provenance).field(|row: &HloStatsRow<'_>| row.op.expression.as_str().into()),
+        Column::new("Framework op name", Text, "Framework operation that the instruction implements, as <name>:<type>.").with_role(Role::Detail).field(|row: &HloStatsRow<'_>| row.op.framework.as_str().into()),
         hlo::OCCURRENCES.field(|row: &HloStatsRow<'_>| row.times.occurrences.into()),
         Column::new("Total time (us)", Number(Microseconds), "Time of all executions by the device clock.").field(|row: &HloStatsRow<'_>| row.times.total_us.into()),
         Column::new("Avg. time (us)", Number(Microseconds), "Mean time per execution.").per("execution").field(|row: &HloStatsRow<'_>| {

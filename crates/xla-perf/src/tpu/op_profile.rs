@@ -346,12 +346,16 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             .field(|row: &Row<'_>| (row.node.metrics.work.model_flops as f64 / 1e9).into()),
         Column::new("HBM bytes", Number(Bytes), "HBM bytes, if the memory is recorded.")
             .field(|row: &Row<'_>| (row.node.metrics.bytes[0] as f64).into()),
-        Column::new("HLO op text", Text, "Full instruction, for operations.")
+        Column::new("HLO op text", Text, "Full text of the HLO instruction; only for op and duplicates.")
             .with_role(Role::Provenance)
             .field(|row: &Row<'_>| row.op().map(|op| op.expression.as_str()).into()),
-        Column::new("Framework op name", Text, "Source framework operation, for operations.")
-            .with_role(Role::Detail)
-            .field(|row: &Row<'_>| row.op().map(|op| op.framework.as_str()).into()),
+        Column::new(
+            "Framework op name",
+            Text,
+            "Framework operation that the instruction implements; only for op and duplicates.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &Row<'_>| row.op().map(|op| op.framework.as_str()).into()),
     ];
     tpu_sheet(
         "op_profile",

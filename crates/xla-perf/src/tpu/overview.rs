@@ -179,15 +179,18 @@ fn element_bits(shape: &str) -> Option<u32> {
 /// The table as a sheet.
 pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     let fields = [
-        Column::text("Metric", "Subject of the row.").field(|row: &Row| row.metric.as_str().into()),
+        Column::text("Metric", "Name of the metric.").field(|row: &Row| row.metric.as_str().into()),
         Column::new("Value", Number(One), "Figure in the row's unit; empty if not in the profile.")
             .field(|row: &Row| row.value.into()),
         Column::text("Unit", "Unit of the figure.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.unit.into()),
-        Column::text("Text", "Text other than figures: names, findings, why a figure is absent.")
-            .with_role(Role::Detail)
-            .field(|row: &Row| row.text.as_str().into()),
+        Column::text(
+            "Text",
+            "Text where the metric is not a number: a name, a finding, or why a figure is missing.",
+        )
+        .with_role(Role::Detail)
+        .field(|row: &Row| row.text.as_str().into()),
         Column::text("Meaning", "Definition of the metric.")
             .with_role(Role::Detail)
             .field(|row: &Row| row.meaning.into()),

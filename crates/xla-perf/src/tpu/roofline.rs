@@ -167,7 +167,7 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     use ColumnKind::{Count, Flag, Number, Text};
     use Unit::{FlopsPerByte, GibibytesPerSecond, GigaflopsPerSecond, Microseconds, Percent};
     let fields = [
-        Column::new("Step", Text, "Total for the entire profile, Average for all steps recorded on every core (total time per step), or a step. Without such steps the average is 0.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
+        Column::new("Step", Text, "Total: the entire profile. Average: all steps recorded on every core, with Total Time (us) per step; 0 without such steps. Otherwise a step.").field(|row: &RooflineRow<'_>| row.step.as_str().into()),
         Column::new("Rank", Count, "Rank: 0 for the entire program, 1 for the operation with the most self time.").with_role(Role::Name).field(|row: &RooflineRow<'_>| u64::from(row.rank).into()),
         Column::new("Category", Text, "Operation category, from the compiler; Program for the entire program.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.category.as_str()).into()),
         Column::new("Operation", Text, "Operation name. For the entire program, rates are the summed work of operations that contain no others / total time.").field(|row: &RooflineRow<'_>| row.op.map_or("Program", |op| op.name.as_str()).into()),
@@ -205,10 +205,10 @@ pub(super) fn roofline_model_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Total Time (%)", Number(Percent), "Share of total time.").field(|row: &RooflineRow<'_>| {
             (row.total_fraction * 100.0).into()
         }),
-        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "Rate at 100% efficiency with the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
-        Column::new("Roofline efficiency (%)", Number(Percent), "Largest share of any peak. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
+        Column::new("Optimal FLOP Rate (GFLOP/s)", Number(GigaflopsPerSecond), "FLOP rate at 100% roofline efficiency and the same intensity.").field(|row: &RooflineRow<'_>| row.roof.optimal_flop_rate.into()),
+        Column::new("Roofline efficiency (%)", Number(Percent), "The larger of compute and memory bandwidth utilization. Asynchronous copies can exceed 100%: their bytes move outside the time of the operation that starts or awaits them.").field(|row: &RooflineRow<'_>| (row.roof.efficiency * 100.0).into()),
         Column::new("FLOP Rate / Peak (%)", Number(Percent), "Share of the compute peak.").field(|row: &RooflineRow<'_>| (row.roof.compute_utilization * 100.0).into()),
-        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Highest bandwidth utilization of any memory.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
+        Column::new("Max memory bandwidth utilization (%)", Number(Percent), "Highest bandwidth utilization of HBM and of on-chip memory; VMEM counts only if the device has one merged on-chip memory and no CMEM.").per("memory").field(|row: &RooflineRow<'_>| (row.roof.memory_utilization * 100.0).into()),
         Column::new("Include Infeed/Outfeed", Flag, "Whether infeed and outfeed operations are counted.").field(|row: &RooflineRow<'_>| row.includes_feeds.into()),
         Column::new("Program ID", Text, "Program number; 0 for the entire program.").with_role(Role::Provenance).field(|row: &RooflineRow<'_>| {
             row.program.to_string().into()

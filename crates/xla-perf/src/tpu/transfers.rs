@@ -370,7 +370,7 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new("Program id", Text, "Program number.").with_role(Role::Provenance).field(|row: &AsyncCopyRow<'_>| row.program.to_string().into()),
         Column::new("Start op", Text, "Operation that starts the transfer.").field(|row: &AsyncCopyRow<'_>| row.start.name.as_str().into()),
         DONE.field(|row: &AsyncCopyRow<'_>| row.done.name.as_str().into()),
-        Column::new("Direction", Text, "host to device, device to host, host to host or device to device (within one device), by the memories of the operation's shapes; among devices (from one device to another); other if not a copy.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
+        Column::new("Direction", Text, "host to device, device to host, host to host, device to device (within one device): a copy, by the memories in its shapes. among devices: a collective. other: any other asynchronous operation.").field(|row: &AsyncCopyRow<'_>| row.direction.as_str().into()),
         Column::new("Shape", Text, "Shape of the received data.").with_role(Role::Detail).field(|row: &AsyncCopyRow<'_>| row.done.shape.as_str().into()),
         Column::new("Count", Count, "Number of executions on all cores.").field(|row: &AsyncCopyRow<'_>| row.count.into()),
         Column::new("Bytes each", Number(Bytes), "Mean size per transfer.").per("copy").field(|row: &AsyncCopyRow<'_>| {

@@ -133,7 +133,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
         .field(|row: &Row| (row.group.nested == row.group.rows.len()).into()),
         Column::count(
             "nested_count",
-            "Number of the row's calls nested in other calls of the same sheet; if an operator calls itself (as one overload of aten::upsample_nearest2d calls another), Kernel Time (µs)_sum counts the kernels of both.",
+            "Number of the row's calls nested in other calls of the same sheet; if an operator calls itself (as one overload of aten::upsample_nearest2d calls another), Kernel Time (µs)_sum counts the inner call's kernels twice.",
         ).with_role(Role::Detail)
         .field(|row: &Row| row.group.nested.into()),
         columns::NOTE.field(|row: &Row| row.note.as_deref().into()),
