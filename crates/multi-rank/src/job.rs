@@ -71,7 +71,7 @@ impl Group {
                 format!("{name} ({description})")
             }
             (Some(name), _) => name.to_string(),
-            (None, _) => "not named".to_owned(),
+            (None, _) => "(unnamed)".to_owned(),
         }
     }
 }

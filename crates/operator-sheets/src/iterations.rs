@@ -321,7 +321,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         },
     )
     .with_chart(Chart::new(
-        "Time of iterations",
+        "Iteration time",
         ITERATION.name,
         ITERATION_DURATION.name,
         ITERATION_DURATION.name,
@@ -435,7 +435,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, in order of total time, longest first.")
+        GROUP.with_role(Role::Name).described("Group number within its level, from 0, by descending total time.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Number of iterations in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),

@@ -349,9 +349,9 @@ fn what_is_wrong_with_recordings_is_named() {
         (FaultKind::MissingRank, vec![("ranks missing", None)]),
         (
             FaultKind::CutOff,
-            vec![("cut off", Some(5)), ("different number of steps", Some(5)), ("shorter window", Some(5))],
+            vec![("truncated", Some(5)), ("different number of steps", Some(5)), ("shorter window", Some(5))],
         ),
-        (FaultKind::OtherJob, vec![("other job", None), ("ranks missing", None)]),
+        (FaultKind::OtherJob, vec![("different job", None), ("ranks missing", None)]),
         (FaultKind::FewerSteps, vec![("different number of steps", Some(5)), ("shorter window", Some(5))]),
     ] {
         let run = run(JobPlan { faults: vec![Fault::new(kind, 5)], ..plan(DP_TP, 3) });
