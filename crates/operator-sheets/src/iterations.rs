@@ -348,7 +348,7 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .with_role(Role::Name)
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.device_name(row.of.device).into()),
         STATE
-            .described("State of the iteration on all devices together; see the sheet iterations.")
+            .described("State of the iteration across all devices; see the sheet iterations.")
             .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
         ITERATION_DURATION
             .described("Part of this device's time that belongs to the iteration, busy and idle. The parts add up to the span of the device's timeline.")
