@@ -102,7 +102,10 @@ pub(in crate::families) fn upsampled_shape(
     factors: usize,
 ) -> Result<Vec<u64>, Undefined> {
     let [batch, channels, spatial @ ..] = input.shape.as_slice() else {
-        return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions", input.shape.len())));
+        return Err(Undefined::arguments(format!(
+            "Input Dims[0] has {} dimensions, fewer than 2",
+            input.shape.len()
+        )));
     };
     let size = if call.written_value(1).is_empty() {
         enlarged(spatial, &call.concrete_floats(factors)?)?
