@@ -264,11 +264,16 @@ fn after_and_before(after: Option<&SignpostMark>, before: Option<&SignpostMark>)
 
 fn not_found(name: &str, is_end: bool, occurrences: usize) -> String {
     match (is_end, occurrences) {
-        (true, 0) => format!("no signpost \"{name}\": no end set"),
-        (true, _) => format!("no signpost \"{name}\" after the start ({occurrences} in all): no end set"),
-        (false, 0) => format!("no signpost \"{name}\": no start set"),
+        (true, 0) => format!("no signpost \"{name}\": the requested end is ignored"),
+        (true, _) => format!(
+            "no signpost \"{name}\" after the start ({occurrences} in all): the requested end is ignored"
+        ),
+        (false, 0) => format!("no signpost \"{name}\": the requested start is ignored"),
         (false, _) => {
-            format!("signpost \"{name}\" occurs only {}: no start set", counted(occurrences, "time", "times"))
+            format!(
+                "signpost \"{name}\" occurs only {}: the requested start is ignored",
+                counted(occurrences, "time", "times")
+            )
         }
     }
 }
@@ -283,7 +288,8 @@ fn taken_instead(taken: Option<&SignpostMark>) -> String {
 fn nothing_left(of: usize) -> String {
     match of {
         0 => "no rows to report".to_owned(),
-        of => format!("the filters leave none of {}", counted(of, "row", "rows")),
+        1 => "the filters exclude the only row".to_owned(),
+        of => format!("the filters exclude all {of} rows"),
     }
 }
 
@@ -319,8 +325,8 @@ mod tests {
             (calls(1), "1 call is not on all devices (first: Matmul, ID 3, not on device 1)"),
             (calls(2), "2 calls are not on all devices (first: Matmul, ID 3, not on device 1)"),
             (MetalNotice::OnlySignposts { signposts: 1 }, "the files have 1 signpost and no operations"),
-            (MetalNotice::NothingLeft { of: 1 }, "the filters leave none of 1 row"),
-            (MetalNotice::NothingLeft { of: 3 }, "the filters leave none of 3 rows"),
+            (MetalNotice::NothingLeft { of: 1 }, "the filters exclude the only row"),
+            (MetalNotice::NothingLeft { of: 3 }, "the filters exclude all 3 rows"),
             (
                 MetalNotice::DevicesMerged { devices: 2, rows: 2, into: 1 },
                 "2 operations of 2 devices merged into 1 row",

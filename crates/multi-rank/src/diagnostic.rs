@@ -111,7 +111,7 @@ pub enum Diagnostic {
         group: String,
     },
     /// The pairs of a rank's collectives are a guess.
-    #[error("group {group}, rank {rank}: the matching of its collectives is a guess: {why}")]
+    #[error("group {group}, rank {rank}: its collectives cannot be matched reliably: {why}")]
     #[diagnostic(code("job/ambiguous"), severity(Warning))]
     Ambiguous {
         /// The group.
@@ -216,20 +216,20 @@ impl Diagnostic {
     pub fn kind(&self) -> &'static str {
         match self {
             Diagnostic::RanksMissing { .. } => "ranks missing",
-            Diagnostic::OtherJob { .. } => "other job",
-            Diagnostic::RankByOrder { .. } => "rank not known",
-            Diagnostic::NoRank { .. } => "no rank",
-            Diagnostic::CutOff { .. } => "cut off",
+            Diagnostic::OtherJob { .. } => "different job",
+            Diagnostic::RankByOrder { .. } => "rank assumed",
+            Diagnostic::NoRank { .. } => "not a rank",
+            Diagnostic::CutOff { .. } => "truncated",
             Diagnostic::Unreliable { .. } => "unreliable recording",
             Diagnostic::NoCollectives { .. } => "no collectives",
             Diagnostic::OtherSteps { .. } => "different number of steps",
             Diagnostic::OtherFirstStep { .. } => "different first step",
             Diagnostic::NoMetadata { .. } => "no metadata",
-            Diagnostic::MembersPartial { .. } => "members not listed",
-            Diagnostic::Ambiguous { .. } => "ambiguous pairs",
+            Diagnostic::MembersPartial { .. } => "incomplete member list",
+            Diagnostic::Ambiguous { .. } => "uncertain matching",
             Diagnostic::Unmatched { .. } => "not matched",
-            Diagnostic::KernelsMissing { .. } => "kernels missing",
-            Diagnostic::StartSkew { .. } => "later start",
+            Diagnostic::KernelsMissing { .. } => "collectives missing",
+            Diagnostic::StartSkew { .. } => "late start",
             Diagnostic::ShorterWindow { .. } => "shorter window",
             Diagnostic::Contradiction { .. } => "contradiction",
             Diagnostic::EndsApart { .. } => "ends differ",

@@ -71,7 +71,7 @@ impl Group {
                 format!("{name} ({description})")
             }
             (Some(name), _) => name.to_string(),
-            (None, _) => "not named".to_owned(),
+            (None, _) => "(unnamed)".to_owned(),
         }
     }
 }
@@ -245,7 +245,7 @@ fn set_aside_other_processes(read: &mut Vec<Read>, diagnostics: &mut Vec<Diagnos
         } else if has_work && !works(recording) {
             Some("it has no device work, no collectives, no distributedInfo and no rank in its name")
         } else if is_whole {
-            Some("it names no rank, and every rank of the job has a recording")
+            Some("it names no rank, and every rank of the job already has a recording")
         } else {
             None
         };

@@ -251,7 +251,7 @@ impl Value for u32 {
 
     fn loaded(cell: Option<i64>, _: &mut Texts) -> Result<Self, ParquetError> {
         let number = required(cell)?;
-        u32::try_from(number).map_err(|_| ParquetError::General(format!("{number} instead of a count")))
+        u32::try_from(number).map_err(|_| ParquetError::General(format!("expected a count, found {number}")))
     }
 }
 

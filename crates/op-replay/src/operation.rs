@@ -85,7 +85,7 @@ impl Operation {
         let bytes = arguments.iter().flat_map(|argument| argument.value.tensors());
         let bytes = bytes.fold(0_u64, |all, tensor| all.saturating_add(tensor.tensor.bytes()));
         if let Some(most) = max_bytes.filter(|&most| bytes > most) {
-            return Err(Refusal(format!("its tensors have {bytes} bytes, more than {most}")));
+            return Err(Refusal(format!("its tensors take {bytes} bytes, more than the limit of {most}")));
         }
         let overload = schema.map(|schema| schema.overload);
         Ok(Operation { name: call.name.to_owned(), overload, bytes, assumed, arguments })
@@ -674,7 +674,10 @@ mod tests {
         let large = Recorded::new("aten::neg", "float[1048576]");
         let refused =
             large.with(&[], |call| Operation::read(call, &SeenTensors::default(), Some((1 << 22) - 1)));
-        assert_eq!(refused.unwrap_err().to_string(), "its tensors have 4194304 bytes, more than 4194303");
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "its tensors take 4194304 bytes, more than the limit of 4194303"
+        );
         let communicates = Recorded::new("aten::neg", "float[8,4]");
         let kernels = ["ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"];
         let refused =

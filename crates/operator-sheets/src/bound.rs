@@ -145,10 +145,10 @@ impl fmt::Display for Headline<'_> {
             }
             Bound::Communication => {
                 let exposed = percent(shares.exposed_communication);
-                write!(f, "bound by communication: exposed for {exposed} of busy time; ")?;
+                write!(f, "communication-bound: exposed communication is {exposed} of busy time; ")?;
             }
             Bound::Copies => {
-                write!(f, "bound by copies: exposed for {} of busy time; ", percent(shares.exposed_copies))?;
+                write!(f, "exposed copies are {} of busy time; ", percent(shares.exposed_copies))?;
             }
             Bound::Kernels => {}
         }

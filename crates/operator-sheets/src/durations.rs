@@ -34,7 +34,7 @@ pub fn durations<C, R>(
         TOTAL.field(move |row| ms(of(row).sum).into()),
         us_of(MEAN, "Mean duration.").field(move |row| us(of(row).mean).into()),
         spread("Median Time (µs)", "Median duration.").field(move |row| us(of(row).median).into()),
-        spread("Std Time (µs)", "Sample standard deviation (n − 1) of durations; empty if only one.")
+        spread("Std Time (µs)", "Sample standard deviation (n − 1) of durations; empty for one duration.")
             .field(move |row| of(row).sample_std.map(us).into()),
         spread("Min Time (µs)", "Shortest duration.").field(move |row| us(of(row).min as f64).into()),
         spread("Max Time (µs)", "Longest duration.").field(move |row| us(of(row).max as f64).into()),

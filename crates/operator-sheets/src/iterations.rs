@@ -321,7 +321,7 @@ pub fn iterations_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         },
     )
     .with_chart(Chart::new(
-        "Time of iterations",
+        "Iteration time",
         ITERATION.name,
         ITERATION_DURATION.name,
         ITERATION_DURATION.name,
@@ -348,7 +348,7 @@ pub fn iterations_per_device_sheet<'a, A: Iterated + 'a>() -> Sheet<'a, A> {
             .with_role(Role::Name)
             .field_in(|analysis: &&A, row: &DeviceRow<'_>| analysis.device_name(row.of.device).into()),
         STATE
-            .described("State of the iteration on all devices together; see the sheet iterations.")
+            .described("State of the iteration across all devices; see the sheet iterations.")
             .field(|row: &DeviceRow<'_>| state(row.level, row.of.part, row.mark).into()),
         ITERATION_DURATION
             .described("Part of this device's time that belongs to the iteration, busy and idle. The parts add up to the span of the device's timeline.")
@@ -435,7 +435,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
         .when(has_phases);
     let mut fields = vec![
         LEVEL.with_role(Role::Name).field(|row: &GroupRow<'_>| row.level.kind.as_str().into()),
-        GROUP.with_role(Role::Name).described("Number of the group on its level, from 0, in order of total time, longest first.")
+        GROUP.with_role(Role::Name).described("Group number within its level, from 0, by descending total time.")
             .field(|row: &GroupRow<'_>| (row.place as u64).into()),
         Column::count("iterations", "Number of iterations in the group.")
             .field(|row: &GroupRow<'_>| row.group.iterations.len().into()),

@@ -287,7 +287,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
         )
         .field(|end: &LineEnd<'_>| end.point.into()),
         INTENSITY
-            .described("Floating-point operations per byte. Start and end are powers of ten beyond all rows of roofline_points.")
+            .described("Floating-point operations per byte. The start and end points are powers of ten outside the range of roofline_points and of the ridges.")
             .field(|end: &LineEnd<'_>| end.intensity.into()),
         HEIGHT.field(|end: &LineEnd<'_>| end.tflops.into()),
     ];
@@ -395,10 +395,10 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field(|row: &PointRow<'_>| row.point.intensity.into()),
         columns::TFLOPS_PER_S
             .mean
-            .described("Mean achieved rate of calls (floating-point operations / kernel time), in units of 1e12 per second; height of the point.")
+            .described("Mean achieved rate of calls (floating-point operations / kernel time), in TFLOP/s; height of the point.")
             .field(|row: &PointRow<'_>| row.point.tflops.into()),
         HEIGHT
-            .described("Height of the roofline at the point's intensity, in units of 1e12 per second: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
+            .described("Height of the roofline at the point's intensity, in TFLOP/s: the peak rate, or what the peak bandwidth sustains at this intensity, whichever is smaller.")
             .field(|row: &PointRow<'_>| row.attainable_tflops.into()),
         columns::PCT_ROOFLINE
             .mean

@@ -338,20 +338,21 @@ impl Comparability {
             (
                 CheckName::Prefill,
                 workload.0.prefill_percent.zip(workload.1.prefill_percent),
-                "% of tokens are prompt tokens",
+                ("%", "of tokens are prompt tokens"),
                 // Of shares, their difference.
                 (|a: f64, b: f64| (a - b).abs() / 100.0) as fn(f64, f64) -> f64,
             ),
             (
                 CheckName::BatchSize,
                 workload.0.batch_size.zip(workload.1.batch_size),
-                "requests at a time",
+                ("", "requests at a time"),
                 differs as fn(f64, f64) -> f64,
             ),
         ];
-        for (check, values, what, difference) in serving {
+        for (check, values, (unit, what), difference) in serving {
             let Some((value_a, value_b)) = values else { continue };
-            let found = || format!("{} {what}, baseline {}", decimal(value_b, 1), decimal(value_a, 1));
+            let found =
+                || format!("{}{unit} {what}, baseline {}{unit}", decimal(value_b, 1), decimal(value_a, 1));
             match difference(value_a, value_b) {
                 by if by > 0.05 => self.add(check, Refuse, sided, found()),
                 by if by > 0.01 => self.add(check, Warn, sided, found()),
@@ -382,7 +383,7 @@ impl Comparability {
         });
         let changed: Vec<String> = changed.collect();
         if !changed.is_empty() {
-            self.add(CheckName::Versions, Warn, sided, format!("also changed: {}", changed.join(", ")));
+            self.add(CheckName::Versions, Warn, sided, format!("changed: {}", changed.join(", ")));
         }
     }
 }

@@ -260,7 +260,7 @@ fn check_metric(metric: &Metric, sides: &[Vec<Recording>; 2]) -> Result<(), Gate
 
 fn said_names(near: &[String]) -> String {
     match near {
-        [] => "the recordings name no work of this kind".to_owned(),
+        [] => "the recordings have no names of this kind".to_owned(),
         _ => format!("names of this kind in the recordings are {}", near.join(", ")),
     }
 }

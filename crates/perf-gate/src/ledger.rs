@@ -83,7 +83,7 @@ impl Change {
             Change::New => "new",
             Change::Gone => "gone",
             Change::Waiting => "waiting",
-            Change::Same => "the same",
+            Change::Same => "unchanged",
         }
     }
 

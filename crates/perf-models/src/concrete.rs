@@ -79,9 +79,10 @@ impl<'a> OpCall<'a> {
     pub(crate) fn required_flag(&self, index: usize) -> Result<bool, Undefined> {
         match self.concrete_flags(index)?.as_slice() {
             [flag] => Ok(*flag),
-            flags => {
-                Err(Undefined::arguments(format!("Concrete Inputs[{index}] has {} booleans", flags.len())))
-            }
+            flags => Err(Undefined::arguments(format!(
+                "Concrete Inputs[{index}] has {} booleans, not 1",
+                flags.len()
+            ))),
         }
     }
 

@@ -60,7 +60,7 @@ const FAMILIES: [(Family, &str, bool, &str); 23] = [
     (Family::Rope, "RoPE", BY_DIRECTION, "Rotary position embedding"),
     (Family::CrossEntropy, "CrossEntropy", BY_DIRECTION, "Cross entropy"),
     (Family::UnaryElementwise, "UnaryElementwise", TOGETHER, "Unary elementwise operations"),
-    (Family::MoeFused, "MoE_fused", BY_DIRECTION, "Fused mixtures of experts"),
+    (Family::MoeFused, "MoE_fused", BY_DIRECTION, "Fused mixture-of-experts layers"),
     (Family::MoeUnfused, "MoE_unfused", BY_DIRECTION, "Mixture-of-experts matrix multiplications"),
     (Family::MoeAuxiliary, "MoE_aux", BY_DIRECTION, "Mixture-of-experts routing and sorting"),
     (Family::RmsNorm, "RMSNorm", BY_DIRECTION, "RMS normalization of inference engines"),

@@ -105,7 +105,7 @@ impl MemoryCopy {
             (Some(_), Some(link)) => {
                 format!(", compared with {} ({} GB/s in one direction)", link.name, link.gb_per_s)
             }
-            (Some(architecture), None) => format!("; {} has no rate for that link", architecture.name),
+            (Some(architecture), None) => format!("; {} has no bandwidth for that link", architecture.name),
         };
         Some(format!("{self}{against}"))
     }
@@ -182,7 +182,7 @@ mod tests {
             text("a100"),
             "copy to the host, pageable memory, compared with PCIe 4.0 x16 (31.5 GB/s in one direction)"
         );
-        assert_eq!(text("gb200"), "copy to the host, pageable memory; GB200 has no rate for that link");
+        assert_eq!(text("gb200"), "copy to the host, pageable memory; GB200 has no bandwidth for that link");
         assert_eq!(text("unknown"), "copy to the host, pageable memory");
         assert_eq!(MemoryCopy::parse("Memcpy DtoD (Device -> Device)").unwrap().held_against(None), None);
     }

@@ -523,7 +523,7 @@ fn operator_fields(labels: &[String]) -> PyResult<Vec<OperatorField>> {
         let all: Vec<&str> = OperatorField::ALL.iter().map(|field| field.label()).collect();
         known(label).ok_or_else(|| {
             refused_with(
-                format_args!("{label:?} is not a printable argument"),
+                format_args!("{label:?} cannot be printed"),
                 &format!("choose one of: {}", all.join(", ")),
             )
         })

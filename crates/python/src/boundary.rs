@@ -12,7 +12,12 @@ use miette::Diagnostic;
 use pyo3::prelude::*;
 use trace_ingest::{Progress, ReadOptions};
 
-pyo3::create_exception!(_native, TraceError, pyo3::exceptions::PyException, "The question has no answer.");
+pyo3::create_exception!(
+    _native,
+    TraceError,
+    pyo3::exceptions::PyException,
+    "Base class of this library's exceptions."
+);
 pyo3::create_exception!(_native, ReadError, TraceError, "A file that is not a readable recording.");
 pyo3::create_exception!(_native, NoDeviceEvents, TraceError, "A recording without device work.");
 pyo3::create_exception!(_native, CannotAnswer, TraceError, "A question that the recordings cannot answer.");

@@ -201,9 +201,13 @@ pub(crate) fn breakdown(analysis: &Analysis, asked: Option<AskedWindow>) -> PyRe
         time("exposed_communication_us", "Time with communication but no computation, in µs.", |row| {
             row.exposed_communication
         }),
-        time("exposed_memcpy_us", "Time with copies only, in µs.", |row| row.exposed_memcpy),
+        time(
+            "exposed_memcpy_us",
+            "Time with copies but neither computation nor communication, in µs.",
+            |row| row.exposed_memcpy,
+        ),
         time("idle_us", "Time without any event, in µs.", |row| row.idle),
-        time("busy_us", "Time with an event, in µs.", |row| row.busy),
+        time("busy_us", "Time with at least one event, in µs.", |row| row.busy),
         time("communication_us", "Time with communication, hidden or exposed, in µs.", |row| {
             row.total_communication
         }),

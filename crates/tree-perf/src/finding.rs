@@ -236,7 +236,7 @@ mod tests {
             (
                 &[("sm90_xmma_gemm", 100, 40), ("ncclDevKernel_AllReduce", 130, 80)][..],
                 None,
-                "bound by communication: exposed for 63.6% of busy time; largest: communication, 66.7% of device time",
+                "communication-bound: exposed communication is 63.6% of busy time; largest: communication, 66.7% of device time",
             ),
             (
                 &gaps,

@@ -181,7 +181,10 @@ fn what_cannot_be_replayed_is_an_error_that_says_why() {
     assert!(cut.err.contains("tracelens: warning: "), "{cut:?}");
     place.run("replay trace.json --op aten::mm --uid 1").exits_with(2);
     let refused = place.run("replay trace.json --max-bytes 100").exits_with(0).out;
-    assert!(refused.contains("aten::mm: its tensors have 10240 bytes, more than 100"), "{refused}");
+    assert!(
+        refused.contains("aten::mm: its tensors take 10240 bytes, more than the limit of 100"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -374,7 +374,7 @@ fn synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ]);
     sheet(
         "nccl_implicit_sync",
-        "Individual collectives that all members leave at the same time; omitted if there are too many for a sheet.",
+        "Individual synchronizing collectives (all members leave together); omitted if there are too many for a sheet.",
         fields,
         |job| job.collectives.synchronising.iter().collect(),
     )
@@ -514,7 +514,7 @@ fn summary_of_synchronising<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "nccl_summary_implicit_sync",
-        "Collectives that all members leave at the same time, by name, type and size, most time first. Group and sizes \
+        "Synchronizing collectives (all members leave together) by name, type and size, most time first. Group and sizes \
          are from the row's first collective; group_summary has a row for each group.",
         fields,
         sync_classes,
@@ -882,7 +882,7 @@ fn stragglers<'a>() -> Sheet<'a, JobAnalysis> {
     ];
     sheet(
         "straggler_summary",
-        "Ranks by time spent waiting for others in collectives that all members leave at the same time, shortest first.",
+        "Ranks by time spent waiting for others in synchronizing collectives (all members leave together), shortest first.",
         fields,
         |job| job.collectives.stragglers.clone(),
     )

@@ -326,7 +326,7 @@ fn groups<'a>() -> Sheet<'a, JobAnalysis> {
         },
     )
     .with_chart(Chart::new(
-        "Bus bandwidth over message size",
+        "Bus bandwidth by message size",
         "collective",
         BUS_BANDWIDTH.name,
         BUS_BANDWIDTH.name,

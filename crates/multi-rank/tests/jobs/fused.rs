@@ -343,7 +343,7 @@ fn ranks_are_chosen_and_a_cut_off_recording_is_told() {
     let ranks: Vec<_> = fused.recordings.iter().map(|recording| (recording.rank, recording.events)).collect();
     assert_eq!(ranks, [(0, 4), (2, 4)]);
     let kinds: Vec<_> = fused.diagnostics.iter().map(|of| (of.kind(), of.rank())).collect();
-    assert_eq!(kinds[0], ("cut off", Some(2)));
+    assert_eq!(kinds[0], ("truncated", Some(2)));
 }
 
 #[test]

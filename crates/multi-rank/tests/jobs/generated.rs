@@ -114,7 +114,7 @@ impl Run {
             }
             by_truth.entry(collective).or_default().push(id);
         }
-        let ambiguous = self.diagnostics().into_iter().filter(|of| of.0 == "ambiguous pairs");
+        let ambiguous = self.diagnostics().into_iter().filter(|of| of.0 == "uncertain matching");
         let ambiguous: BTreeSet<u32> = ambiguous.filter_map(|of| of.1).collect();
         let wrong = |paired: &[usize]| {
             let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
@@ -210,7 +210,7 @@ fn kernels_without_metadata_are_paired_right_or_not_at_all() {
         match are_paired {
             true => assert!(pairs.split < pairs.kernels / 10, "{pairs:?}\n{}", run.said()),
             // Several streams are several groups, which nothing tells.
-            false => assert!(run.diagnostics().contains(&("ambiguous pairs", Some(5))), "{}", run.said()),
+            false => assert!(run.diagnostics().contains(&("uncertain matching", Some(5))), "{}", run.said()),
         }
     }
 }
@@ -344,14 +344,14 @@ fn events_that_are_kept_lead_from_device_work_to_the_call_that_launched_it() {
 fn what_is_wrong_with_recordings_is_named() {
     for (kind, expected) in [
         (FaultKind::WindowShift, vec![("different number of steps", Some(5)), ("shorter window", Some(5))]),
-        (FaultKind::Dropped, vec![("kernels missing", Some(5))]),
+        (FaultKind::Dropped, vec![("collectives missing", Some(5))]),
         (FaultKind::NoMetadata, vec![("no metadata", None)]),
         (FaultKind::MissingRank, vec![("ranks missing", None)]),
         (
             FaultKind::CutOff,
-            vec![("cut off", Some(5)), ("different number of steps", Some(5)), ("shorter window", Some(5))],
+            vec![("truncated", Some(5)), ("different number of steps", Some(5)), ("shorter window", Some(5))],
         ),
-        (FaultKind::OtherJob, vec![("other job", None), ("ranks missing", None)]),
+        (FaultKind::OtherJob, vec![("different job", None), ("ranks missing", None)]),
         (FaultKind::FewerSteps, vec![("different number of steps", Some(5)), ("shorter window", Some(5))]),
     ] {
         let run = run(JobPlan { faults: vec![Fault::new(kind, 5)], ..plan(DP_TP, 3) });

@@ -152,9 +152,10 @@ fn count_or(call: &OpCall<'_>, index: usize, default: u64) -> Result<u64, Undefi
         Some(Value::Text(text)) if text.trim().is_empty() => Ok(default),
         Some(_) => match call.concrete_integers(index)?.as_slice() {
             [number] => count(*number, index),
-            numbers => {
-                Err(Undefined::arguments(format!("Concrete Inputs[{index}] has {} numbers", numbers.len())))
-            }
+            numbers => Err(Undefined::arguments(format!(
+                "Concrete Inputs[{index}] has {} numbers, not 1",
+                numbers.len()
+            ))),
         },
     }
 }

@@ -197,7 +197,7 @@ fn fixed_k(call: &OpCall<'_>) -> Read {
     let (k, n) = (pairs[0].0[1], pairs[0].1[1]);
     let consistent = pairs.iter().all(|(rows, weight)| rows[1] == k && weight == &[k, n]);
     if !consistent {
-        return Err(Undefined::arguments("Input Dims[0] and [1] are not groups with the same K and N"));
+        return Err(Undefined::arguments("the groups in Input Dims[0] and [1] differ in K or N"));
     }
     let m = pairs.iter().fold(0_u64, |m, (rows, _)| m.saturating_add(rows[0]));
     model([m, k, n, pairs.len() as u64])
@@ -289,7 +289,9 @@ fn pairs(call: &OpCall<'_>) -> Result<Vec<(Sides, Sides)>, Undefined> {
     let (left, right) = (list(0)?, list(1)?);
     if left.is_empty() || left.len() != right.len() {
         let (left, right) = (left.len(), right.len());
-        let reason = format!("Input Dims[0] and [1] have {left} and {right} matrices that could be groups");
+        let reason = format!(
+            "Input Dims[0] and [1] list {left} and {right} matrices, which do not pair up into groups"
+        );
         return Err(Undefined::arguments(reason));
     }
     Ok(left.into_iter().zip(right).collect())

@@ -196,7 +196,9 @@ fn norm_and_group_quantization(call: &OpCall<'_>, weight: usize, group_size: usi
     let model = plain(call, 0, weight)?;
     let group = call.concrete_integer(group_size)?;
     let group = u64::try_from(group).ok().filter(|&size| size > 0).ok_or_else(|| {
-        Undefined::arguments(format!("Concrete Inputs[{group_size}], the group size, is {group}"))
+        Undefined::arguments(format!(
+            "the group size in Concrete Inputs[{group_size}] is not positive: {group}"
+        ))
     })?;
     let scales_per_row = model.channels.div_ceil(group);
     with(model, RmsNormFusion::Quantization { scales_per_row, addition })

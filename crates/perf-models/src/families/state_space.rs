@@ -264,7 +264,7 @@ fn state_dim(combined_dim: u64, heads: u64, head_dim: u64, groups: u64) -> Resul
     let dimension = exact.then(|| u64::try_from(rest / divisor).ok()).flatten();
     dimension.ok_or_else(|| {
         let parts = format!("{heads} heads of {head_dim} elements and {groups} groups");
-        Undefined::arguments(format!("a projection of {combined} elements is not divisible into {parts}"))
+        Undefined::arguments(format!("a projection of {combined} elements does not fit {parts}"))
     })
 }
 

@@ -96,7 +96,7 @@ impl PerfModel for TritonKernel {
     fn assumption(&self) -> Option<String> {
         let mut notes = Vec::new();
         if self.updates_first {
-            notes.push("the first tensor is updated in place".to_owned());
+            notes.push("assumed that the first tensor is updated in place".to_owned());
         }
         let unknown = |operator: &FusedOperator| match operator {
             FusedOperator::Unknown(words) => Some(words.clone()),
@@ -104,7 +104,7 @@ impl PerfModel for TritonKernel {
         };
         let unknown: Vec<String> = self.operators.iter().filter_map(unknown).collect();
         if !unknown.is_empty() {
-            notes.push(format!("no FLOPs for {}", unknown.join(", ")));
+            notes.push(format!("excluding FLOPs of {}", unknown.join(", ")));
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
@@ -311,6 +311,6 @@ mod tests {
     fn an_unknown_operator_does_not_take_the_others_with_it() {
         let model = model_of("triton_poi_fused_add_fmha_v3_fwd_mul_13", &[(&[8], "float")], &["8"]);
         assert_eq!(model.flops(), Ok(16.0));
-        assert!(model.assumption().unwrap().ends_with("no FLOPs for fmha_v3_fwd"));
+        assert!(model.assumption().unwrap().ends_with("excluding FLOPs of fmha_v3_fwd"));
     }
 }

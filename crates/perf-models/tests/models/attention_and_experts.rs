@@ -121,7 +121,7 @@ fn experts_without_types_or_sizes_keep_what_is_known() {
     let no_topk = Call::new("aiter::fmoe_g1u1", "16,7168 16,7168 256,512,7168 256,7168,256", "bf16 fp8");
     assert_eq!(no_topk.read().unwrap_err().gap, Gap::Arguments);
     let no_weights = Call::new(GEMM1, "16,2880 32,5760,0 16,4,2880", "bf16 fp4 bf16");
-    assert_eq!(no_weights.read().unwrap_err().reason, "Input Dims[1] has weights without elements");
+    assert_eq!(no_weights.read().unwrap_err().reason, "the weight Input Dims[1] has no elements");
     let unrecorded = Call::new("MoECombine", "", "").model();
     assert_eq!((unrecorded.flops(), unrecorded.backward_flops()), (Ok(0.0), Ok(0.0)));
     assert_eq!(unrecorded.backward_bytes().unwrap_err().gap, Gap::Arguments);

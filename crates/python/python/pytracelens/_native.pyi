@@ -28,7 +28,7 @@ __all__ = [
 __version__: str
 
 class TraceError(Exception):
-    """The question has no answer."""
+    """Base class of this library's exceptions."""
 
     code: str
     """Its source and kind, such as ``ingest/unknown-format``. Never renamed."""

@@ -89,7 +89,7 @@ fn statistics<'a>(
         number(spread(median, Number, "Median."), |times| times.median),
         whole(spread(min, Whole, "Minimum."), |times| times.min),
         whole(spread(max, Whole, "Maximum."), |times| times.max),
-        number(spread(deviation, Number, "Population standard deviation."), |times| times.population_std),
+        number(spread(deviation, Number, "Population standard deviation (n)."), |times| times.population_std),
     ]
 }
 

@@ -150,7 +150,7 @@ static METRICS: [Metric; 31] = [
     metric(Number(One), "Instructions per Cycle", |figures| {
         ratio(figures.mean("SQ_INSTS")?, figures.mean("SQ_BUSY_CU_CYCLES")?)
     })
-    .described("SQ_INSTS / SQ_BUSY_CU_CYCLES."),
+    .described("SQ_INSTS / SQ_BUSY_CU_CYCLES, as in ROCm Compute Profiler; AMD documents the divisor as quad-cycles (4 cycles)."),
     metric(Number(One), "Waves per CU", |figures| figures.waves_per_unit())
         .described("Mean number of resident waves per compute unit: 4 × SQ_WAVE_CYCLES (counted in steps of four cycles) / (active cycles × compute units).")
         .per("compute unit"),

@@ -208,7 +208,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         ),
         duration(DUR_MEAN, |all| Some(all.mean)),
         duration(
-            spread("dur_std", "Sample standard deviation (n − 1) of durations in µs; empty if only one."),
+            spread("dur_std", "Sample standard deviation (n − 1) of durations in µs; empty for one duration."),
             |all| all.sample_std,
         ),
         duration(spread("dur_min", "Shortest duration in µs."), |all| Some(all.min as f64)),

@@ -86,7 +86,7 @@ fn a_copy_over_a_link_of_unknown_rate_has_its_rate_and_no_roofline() {
     copied(&mut fixture, 0.0, "Memcpy HtoD (Pinned -> Device)", Some(63_000_000));
     let table = fixture.table_with(UNIFIED, on("gb200"));
     let row = table.select("Roofline Bound | TB/s_mean | note");
-    assert_eq!(row, ["- | 0.063 | copy to the device, pinned memory; GB200 has no rate for that link"]);
+    assert_eq!(row, ["- | 0.063 | copy to the device, pinned memory; GB200 has no bandwidth for that link"]);
 }
 
 #[test]

@@ -225,8 +225,8 @@ pub(super) fn sage(call: &OpCall<'_>, scalars: usize) -> Read {
         ..Attention::default()
     };
     let (parameters, types) = (attention.shape_parameters(), attention.types_parameter());
-    let note = "the peak is that of the queries' type, which the scores use; the product with the values \
-                uses another type";
+    let note =
+        "rated against the peak of the query type, which the scores use; the value product uses another type";
     Ok(recorded(attention, parameters, Some(types)).with_note(note.to_owned()))
 }
 
@@ -383,7 +383,7 @@ fn consistent<const N: usize>(pairs: [(u64, u64); N]) -> Result<(), Undefined> {
     match pairs.iter().find(|(one, other)| one != other) {
         None => Ok(()),
         Some((one, other)) => Err(Undefined::arguments(format!(
-            "queries, keys and values are inconsistent: {one} is not {other}"
+            "queries, keys and values have inconsistent shapes: {one} is not {other}"
         ))),
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn padding(call: &OpCall<'_>) -> Read {
     let (sides, odd) = padding.as_chunks::<2>();
     if !odd.is_empty() || sides.len() > input.shape.len() {
         let (found, dimensions) = (padding.len(), input.shape.len());
-        let reason = format!("{found} numbers cannot pad {dimensions} dimensions");
+        let reason = format!("padding has {found} numbers for {dimensions} dimensions");
         return Err(Undefined::arguments(reason));
     }
     let mut output_shape = input.shape.clone();
@@ -79,7 +79,7 @@ pub(super) fn padding(call: &OpCall<'_>) -> Read {
             .checked_add_signed(*before)
             .and_then(|extent| extent.checked_add_signed(*after))
             .ok_or_else(|| {
-                Undefined::arguments(format!("a dimension of {extent} cannot be padded by {padding:?}"))
+                Undefined::arguments(format!("padding {padding:?} does not fit a dimension of size {extent}"))
             })?;
     }
     let input_strides = Some(call.strides_of(0)?);
@@ -102,7 +102,10 @@ pub(in crate::families) fn upsampled_shape(
     factors: usize,
 ) -> Result<Vec<u64>, Undefined> {
     let [batch, channels, spatial @ ..] = input.shape.as_slice() else {
-        return Err(Undefined::arguments(format!("Input Dims[0] has {} dimensions", input.shape.len())));
+        return Err(Undefined::arguments(format!(
+            "Input Dims[0] has {} dimensions, fewer than 2",
+            input.shape.len()
+        )));
     };
     let size = if call.written_value(1).is_empty() {
         enlarged(spatial, &call.concrete_floats(factors)?)?

@@ -27,7 +27,7 @@ fn weights(call: &OpCall<'_>, up: usize, down: usize) -> Result<Weights, Undefin
 fn packing(numbers: u64, elements: u64, input: usize) -> Result<u64, Undefined> {
     numbers
         .checked_div(elements)
-        .ok_or_else(|| Undefined::arguments(format!("Input Dims[{input}] has weights without elements")))
+        .ok_or_else(|| Undefined::arguments(format!("the weight Input Dims[{input}] has no elements")))
 }
 
 /// Whether gate and up matrices lie one after the other.
@@ -62,7 +62,7 @@ pub(super) fn fused_given_output(call: &OpCall<'_>) -> Read {
     let Weights { experts, hidden, intermediate, gated, packed } = weights(call, 2, 3)?;
     let topk = call.concrete_integer(8)?;
     let topk = u64::try_from(topk)
-        .map_err(|_| Undefined::arguments(format!("Concrete Inputs[8] {topk} is not a top-k")))?;
+        .map_err(|_| Undefined::arguments(format!("the top-k in Concrete Inputs[8] is negative: {topk}")))?;
     let tokens = call.dimension(0, 0)?;
     let layer = ExpertLayer { tokens, hidden, intermediate, experts, topk, gated, ..EMPTY };
     with_output(call, layer, [1, 2, 0], packed, 1.0)

@@ -180,9 +180,10 @@ impl Normalization {
     fn sequence_and_batch(&self) -> Result<[f64; 3], Undefined> {
         match self.input.shape.as_slice() {
             &[sequence, batch, channels] => Ok([sequence, batch, channels].map(|count| count as f64)),
-            shape => {
-                Err(Undefined::arguments(format!("a modulated input has 3 dimensions, not {}", shape.len())))
-            }
+            shape => Err(Undefined::arguments(format!(
+                "the modulated input has {} dimensions, not 3",
+                shape.len()
+            ))),
         }
     }
 }

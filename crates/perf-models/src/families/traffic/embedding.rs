@@ -149,7 +149,9 @@ impl SplitTables {
 
 /// What the recording does not say of a lookup.
 fn lookups_alike() -> Assumptions {
-    Assumptions(vec!["assumed equally many lookups in narrow and wide tables, and no cached rows".to_owned()])
+    Assumptions(vec![
+        "assumed equal numbers of lookups in narrow and wide tables, and no cached rows".to_owned(),
+    ])
 }
 
 /// One addition for each element that is looked up; a row of all tables is written for each request.

@@ -134,7 +134,7 @@ fn index_fill(call: &OpCall<'_>) -> Read {
 fn index_put(call: &OpCall<'_>, accumulate: usize) -> Read {
     let (table, values) = (call.tensor(0)?, call.tensor(2)?);
     if values.elements() == 1.0 && table.elements() != 1.0 {
-        return Err(Undefined::arguments("the number of elements set to the value was not recorded"));
+        return Err(Undefined::arguments("the number of assigned elements was not recorded"));
     }
     let destination = match call.concrete_flag(accumulate).unwrap_or(false) {
         true => Destination::Changed,

@@ -65,7 +65,7 @@ fn list(call: &OpCall<'_>, index: usize) -> Option<f64> {
 
 /// The same, with the reason where there is none.
 fn recorded_list(call: &OpCall<'_>, index: usize) -> Result<f64, Undefined> {
-    let missing = || Undefined::arguments(format!("Input Dims[{index}] has no tensor list shapes"));
+    let missing = || Undefined::arguments(format!("Input Dims[{index}] is not a list of shapes"));
     list(call, index).ok_or_else(missing)
 }
 
