@@ -297,9 +297,9 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
     let shape = ChartShape::Waterfall { base: BASE.name, rise: RISE.name, fall: FALL.name };
     Sheet::new(
         format!("{TIME_CHANGE}{suffix}"),
-        "From A's time to B's, part by part: computation by category, exposed communication and copies, and idle time.",
+        "Change in time from A to B, part by part: computation by category, exposed communication and copies, and idle time.",
         fields,
         waterfall,
     )
-    .with_chart(Chart::new("From A's time to B's", PART.name, WHOLE.name, "time (ms)", shape))
+    .with_chart(Chart::new("Change in time from A to B", PART.name, WHOLE.name, "time (ms)", shape))
 }

@@ -107,7 +107,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
         ),
         gpu_sheet(
             "df_xla_perf",
-            "Kernels of kernel_launchers that come from no library: those of category Uncategorized Events/XLA.",
+            "Kernels of kernel_launchers that are not from a library: category Uncategorized Events/XLA.",
             kernel_fields().chain([input_bytes_field()]),
             generated_kernels,
         ),
