@@ -454,7 +454,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("complete", "complete collectives"),
     ("critical", "critical path"),
     ("cumulative total self time", "cumulative self time share"),
-    ("drift ppm", "drift (ppm)"),
+    ("drift ppm", "drift in ppm"),
     ("each", "mean size"),
     ("first (count)", "first arrivals"),
     ("first in use", "initial memory in use"),

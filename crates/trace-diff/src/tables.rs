@@ -114,7 +114,7 @@ fn repeated<'a>(suffix: &str) -> Sheet<'a, Comparison> {
 fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, Comparison> {
     let description = match rule.subject {
         Subject::Model => {
-            "Operators of a family by their model parameters in both reports, largest change first; the sheets of all families are joined this way."
+            "Operators of a family by their model parameters in both reports, largest change first; every family has such a sheet."
         }
         Subject::Timeline => "Rows of this sheet in both reports, joined by key, largest change first.",
         _ => "Rows of this sheet in both reports, joined by key, largest change first; sums in the last row.",
