@@ -33,7 +33,7 @@ impl Absence {
     /// Why values have no deviation; `None` where there are none at all.
     #[must_use]
     pub fn of_deviation(spread: &Spread) -> Option<Self> {
-        spread.mean.map(|_| Absence::new(AbsenceCode::Undefined, "a single value has no deviation"))
+        spread.mean.map(|_| Absence::new(AbsenceCode::Undefined, "a single value has no standard deviation"))
     }
 }
 

@@ -157,7 +157,7 @@ pub const TIME_TYPE: Column = Column::text(
 );
 pub const TIME_MS: Column = Column::milliseconds(
     "time ms",
-    "Union of the spans of this kind of time across all devices of the trace.",
+    "Time of this kind across all devices of the trace, overlaps counted once.",
 );
 pub const TIME_SHARE: Column = Column::percent("percent", "The column time ms as a share of total_time.");
 pub const HOST_US: Column = Column::microseconds(
@@ -321,7 +321,7 @@ pub mod collectives {
     .per("collective");
     pub const BUS_BANDWIDTH_MAX: Column = BUS_BANDWIDTH
         .named("bus bandwidth (GB/s)_max")
-        .described("Bus bandwidth at the shortest duration, in GB/s: the closest recorded figure to the link bandwidth.")
+        .described("Bus bandwidth at the shortest duration, in GB/s: the recorded figure closest to the link bandwidth.")
         .showing(&[Figure::SumsOfDeviceTime]);
 }
 

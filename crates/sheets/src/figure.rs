@@ -86,17 +86,17 @@ figures! {
     /// Calls and frames around operators.
     CallStacks = "call stacks",
     /// Modules that allocated memory.
-    ModulesOfMemory = "modules of memory_owners",
+    ModulesOfMemory = "modules in memory_owners",
     /// All but frames of Python; no column stands for it.
-    AllButFrames = "everything but Python frames",
+    AllButFrames = "everything except Python frames",
     /// What sheets of the device show.
-    AllOfTheDevice = "everything about the device",
+    AllOfTheDevice = "all device figures",
     /// What the time waited for.
     CriticalPath = "critical path",
     /// Collectives and their bandwidths.
     Collectives = names::COLL_ANALYSIS,
     /// Tables of jobs of many ranks.
-    TablesOfRanks = "tables of ranks",
+    TablesOfRanks = "rank tables",
     /// Times of steps, in reports of steps.
     StepTimes = "step times",
     /// Means over steps; reports leave out what is not steady.
@@ -114,7 +114,7 @@ figures! {
     /// Times of Python frames; no column stands for them.
     TimesOfFrames = "Python frame times",
     /// What ran beside copies.
-    OverlapOfCopies = "overlap of copies",
+    OverlapOfCopies = "copy overlap",
     /// Times of the host.
     HostTimes = "host times",
     /// Copies by direction; no column stands for them.

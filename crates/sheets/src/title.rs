@@ -497,7 +497,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("overlapping kernels details summary", "overlapping kernel details"),
     ("peak live", "peak live memory"),
     ("performance params", "model parameters"),
-    ("profiler DRAM share (share)", "share of the peak DRAM bandwidth by the profiler"),
+    ("profiler DRAM share (share)", "share of the peak DRAM bandwidth according to the profiler"),
     ("queued (count)", "queued kernels"),
     ("self time excluding idle", "share of busy self time"),
     ("sent", "data sent"),
@@ -536,7 +536,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("with call (count)", "events with a call"),
     ("with copy", "time with copies"),
     ("without call (count)", "events without a call"),
-    ("without size", "copies without a size"),
+    ("without size", "copies of unknown size"),
 ];
 
 #[cfg(test)]

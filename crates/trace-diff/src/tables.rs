@@ -114,7 +114,7 @@ fn repeated<'a>(suffix: &str) -> Sheet<'a, Comparison> {
 fn joined_sheet<'a>(name: &str, rule: &'static Rule, suffix: &str) -> Sheet<'a, Comparison> {
     let description = match rule.subject {
         Subject::Model => {
-            "Operators of a family by their model parameters in both reports, largest change first; the sheets of all families are joined this way."
+            "Operators of a family by their model parameters in both reports, largest change first; every family has such a sheet."
         }
         Subject::Timeline => "Rows of this sheet in both reports, joined by key, largest change first.",
         _ => "Rows of this sheet in both reports, joined by key, largest change first; sums in the last row.",
@@ -297,9 +297,9 @@ fn time_change_sheet<'a>(suffix: &str) -> Sheet<'a, Comparison> {
     let shape = ChartShape::Waterfall { base: BASE.name, rise: RISE.name, fall: FALL.name };
     Sheet::new(
         format!("{TIME_CHANGE}{suffix}"),
-        "From A's time to B's, part by part: computation by category, exposed communication and copies, and idle time.",
+        "Change in time from A to B, part by part: computation by category, exposed communication and copies, and idle time.",
         fields,
         waterfall,
     )
-    .with_chart(Chart::new("From A's time to B's", PART.name, WHOLE.name, "time (ms)", shape))
+    .with_chart(Chart::new("Change in time from A to B", PART.name, WHOLE.name, "time (ms)", shape))
 }

@@ -60,7 +60,7 @@ impl fmt::Display for RecordingKind {
         f.write_str(match self {
             RecordingKind::Trace => "an event trace",
             RecordingKind::XPlane => "an XPlane profile",
-            RecordingKind::Nsys => "an export of Nsight Systems",
+            RecordingKind::Nsys => "an Nsight Systems export",
             RecordingKind::Rocprof => "a rocprofv3 profile",
             RecordingKind::TenstorrentOps => "a Tenstorrent ops CSV",
         })

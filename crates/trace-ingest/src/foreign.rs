@@ -25,7 +25,7 @@ const NO_SIGNATURE: fn(&[u8]) -> bool = |_| false;
 const FORMATS: &[ForeignFormat] = &[
     ForeignFormat {
         foreign: Foreign {
-            what: "an Nsight Systems recording, which only its own tools can read",
+            what: "an Nsight Systems recording, which only Nsight Systems can read",
             advice: "export it and pass the database: nsys export --type sqlite --include-blobs true -o FILE.sqlite FILE.nsys-rep",
         },
         signature: NO_SIGNATURE,
@@ -33,8 +33,8 @@ const FORMATS: &[ForeignFormat] = &[
     },
     ForeignFormat {
         foreign: Foreign {
-            what: "an Nsight Compute report on individual kernels, which only its own tools can read",
-            advice: "print it as CSV with `ncu --import FILE --csv`; for a report here, record with PyTorch's profiler or another supported recorder",
+            what: "an Nsight Compute report on individual kernels, which only Nsight Compute can read",
+            advice: "print it as CSV with `ncu --import FILE --csv`; for a tracelens report, record with PyTorch's profiler or another supported recorder",
         },
         // The four bytes that every report begins with.
         signature: |head| head.starts_with(b"NVR\0"),
@@ -51,7 +51,7 @@ const FORMATS: &[ForeignFormat] = &[
     ForeignFormat {
         foreign: Foreign {
             what: "a perf trace",
-            advice: "read it with `perf report` or `perf script`; for a report here, record with PyTorch's profiler or another supported recorder",
+            advice: "read it with `perf report` or `perf script`; for a tracelens report, record with PyTorch's profiler or another supported recorder",
         },
         signature: |head| head.starts_with(b"PERFILE2"),
         endings: &[],

@@ -82,16 +82,16 @@ pub struct Format {
 }
 
 /// What [`describe`] calls a text that has no signature.
-pub(crate) const UNKNOWN_TEXT: &str = "text of an unknown kind";
+pub(crate) const UNKNOWN_TEXT: &str = "text in an unknown format";
 
 /// What a text that no format claims looks like. Never its content: that may be anything.
 pub(crate) fn describe(head: &[u8]) -> &'static str {
     const SIGNATURES: &[(&[u8], &str)] = &[
-        (b"\x89PNG", "a PNG picture"),
-        (b"\xff\xd8\xff", "a JPEG picture"),
-        (b"GIF8", "a GIF picture"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF8", "a GIF image"),
         (b"%PDF", "a PDF document"),
-        (b"\x7fELF", "an ELF program"),
+        (b"\x7fELF", "an ELF binary"),
         (b"SQLite format 3", "an SQLite database"),
         (b"\xfd7zXZ", "xz-compressed data"),
         (b"BZh", "bzip2-compressed data"),
@@ -111,6 +111,6 @@ pub(crate) fn describe(head: &[u8]) -> &'static str {
             _ => UNKNOWN_TEXT,
         },
         Err(error) if error.valid_up_to() > 256 => UNKNOWN_TEXT,
-        Err(_) => "binary data of an unknown kind",
+        Err(_) => "binary data in an unknown format",
     }
 }

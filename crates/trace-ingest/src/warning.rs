@@ -378,8 +378,11 @@ fn unused(phase: Option<char>) -> String {
 /// Tables with their rows, cut when they are many.
 fn names(tables: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
-    let shown: Vec<String> =
-        tables.iter().take(SHOWN).map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
+    let shown: Vec<String> = tables
+        .iter()
+        .take(SHOWN)
+        .map(|(name, rows)| format!("{name} ({rows} {})", if *rows == 1 { "row" } else { "rows" }))
+        .collect();
     let more = if tables.len() > SHOWN { ", ..." } else { "" };
     format!("{}{more}", shown.join(", "))
 }
@@ -388,12 +391,12 @@ fn names(tables: &[(String, u64)]) -> String {
 fn phase_name(phase: char) -> &'static str {
     match phase {
         'C' => "counter samples",
-        'b' | 'n' | 'e' | 'S' | 'T' | 'p' | 'F' => "parts of asynchronous spans",
-        'N' | 'O' | 'D' => "object snapshots",
+        'b' | 'n' | 'e' | 'S' | 'T' | 'p' | 'F' => "asynchronous span events",
+        'N' | 'O' | 'D' => "object events",
         'P' => "call stack samples",
         'R' => "marks",
         'v' | 'V' => "memory dumps",
-        'c' => "clock marks",
+        'c' => "clock sync events",
         's' | 't' | 'f' => "flow events without an id",
         _ => "events of an unknown phase",
     }

@@ -84,16 +84,16 @@ pub(crate) fn note(
         match arithmetic(analysis, spec, device_events) {
             Some(told) if told.precision == Precision::Fp16 || told.precision == Precision::Bf16 => {
                 let name = told.precision.as_str().to_ascii_uppercase();
-                Some(format!("judging by its name, the kernel converts FP32 and multiplies it as {name}"))
+                Some(format!("judging by its name, the kernel converts FP32 inputs to {name}"))
             }
             Some(told) => Some(match told.unit {
-                ComputeUnit::Matrix => "judging by its name, the kernel multiplies FP32 as TF32".to_owned(),
+                ComputeUnit::Matrix => "judging by its name, the kernel runs FP32 math as TF32".to_owned(),
                 ComputeUnit::Vector => {
-                    "judging by its name, the kernel multiplies FP32 without matrix units".to_owned()
+                    "judging by its name, the kernel runs FP32 math without matrix units".to_owned()
                 }
             }),
             None => peak.filter(|peak| peak.precision == Precision::Tf32).map(|peak| {
-                format!("compared with {peak}: the trace does not say whether FP32 is multiplied as TF32")
+                format!("compared with {peak}: the trace does not say whether FP32 math runs as TF32")
             }),
         }
     });

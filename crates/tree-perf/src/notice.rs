@@ -160,6 +160,9 @@ impl Notice {
 
 /// Units and precisions with the number of calls.
 fn listed(calls: &[(String, usize)]) -> String {
-    let listed: Vec<String> = calls.iter().map(|(spec, calls)| format!("{spec} ({calls} calls)")).collect();
+    let listed: Vec<String> = calls
+        .iter()
+        .map(|(spec, calls)| format!("{spec} ({calls} {})", if *calls == 1 { "call" } else { "calls" }))
+        .collect();
     listed.join(", ")
 }

@@ -46,7 +46,7 @@ impl Rooflines for JaxAnalysis {
 
 /// The sheets of the roofs and of the instructions under them.
 pub(crate) fn roofline_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 2] {
-    let points = "Instructions that fit under a roofline, grouped as in the sheets op_gemm to op_xla: those with \
+    let points = "Instructions that have a roofline, grouped as in the sheets op_gemm to op_xla: those with \
                   FLOPs, bytes, time and a reference peak of the architecture. Grouped by peak; the peaks, and the \
                   rows within each, are sorted by kernel time, longest first. Omitted without an architecture.";
     [roofline_sheet(), roofline_points_sheet(points)]

@@ -81,8 +81,8 @@ fn damaged_compression_is_reported_as_far_as_it_goes() {
 fn what_is_no_trace_is_one_error() {
     for (content, parts) in [
         (&b""[..], &["trace.json: is empty", "record it again"][..]),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["trace.json: ", "found a PNG picture", "such as PyTorch's"]),
-        (b"hello", &["trace.json: ", "found text of an unknown kind", "such as PyTorch's"]),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["trace.json: ", "found a PNG image", "such as PyTorch's"]),
+        (b"hello", &["trace.json: ", "found text in an unknown format", "such as PyTorch's"]),
         (br#"{"a": 1}"#, &["trace.json: ", "expected a Kineto trace", "traceEvents", "byte"]),
         (b"{", &["trace.json: ", "traceEvents"]),
         (b"[]", &["trace.json: "]),

@@ -43,7 +43,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         |analysis: &RocprofAnalysis| rows(analysis.profile()),
     )
     .with_chart(Chart::new(
-        "Ranges of the program by time",
+        "Marker ranges by time",
         "name",
         TOTAL.name,
         "time in the range (ms)",

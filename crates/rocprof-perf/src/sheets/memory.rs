@@ -105,7 +105,7 @@ pub(super) fn copies<'a>() -> Sheet<'a, RocprofAnalysis> {
         },
     )
     .with_chart(
-        Chart::new("Bandwidth of copies", DIRECTION, BANDWIDTH.name, "bandwidth (GB/s)", ChartShape::Bars(20))
+        Chart::new("Copy bandwidth", DIRECTION, BANDWIDTH.name, "bandwidth (GB/s)", ChartShape::Bars(20))
             .told_by(&["source", "destination", "size"]),
     )
 }

@@ -12,7 +12,7 @@ use trace_ingest::rocprof::{Agent, AgentKind, CopyDirection, MemoryCopy, Process
 use crate::analysis::{RocprofAnalysis, interval};
 use crate::conventions::{Processes, TimelineRule};
 
-const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (from the first start of a kernel or copy to the last end; with --parity from the profiler's setup in the first process to its end in the last, if recorded), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), unrecorded_time (neither is recorded: GPUs may have worked). Busy, idle and unrecorded time add up to the total.");
+const TYPE: Column = TIME_TYPE.described("Kind of time: total_time (first start of a kernel or copy to last end; with --parity, profiler setup in the first process to profiler shutdown in the last, if recorded), kernel (kernels run), memory (copies run), busy_time (either), idle (neither), unrecorded_time (nothing recorded, but the GPUs may have been busy). Busy, idle and unrecorded time add up to the total.");
 const TIME: Column = TIME_MS
     .described("Time of this kind, all GPUs combined, overlaps counted once.")
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::BusyTime, Figure::IdleTime]);
@@ -154,7 +154,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::text("product", "Product name, or target if not recorded.").with_role(Role::Detail).field(|(agent, ..): &Row<'_>| {
             agent.and_then(|agent| agent.product_name.as_deref().or(agent.name.as_deref())).into()
         }),
-        TYPE.described("Kind of time: total_time (first start to last end on this GPU or another one of its process), kernel (kernels run), memory (memory is copied), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (memory is copied while no kernel runs), unrecorded_time (nothing is recorded: the GPU may have worked). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
+        TYPE.described("Kind of time: total_time (first start to last end on any GPU of its process), kernel (kernels run), memory (copies run), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (copies run while no kernel does), unrecorded_time (nothing recorded, but the GPU may have been busy). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
         TIME.described("Time of this kind on one GPU, overlaps counted once.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
         TIME_SHARE.described("The column time ms as a share of the GPU's total_time; empty if that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),

@@ -145,7 +145,7 @@ pub fn device_rows_sheet<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet
     fields.extend(in_both(
         ["kernel_time_us", "kernel_time"],
         ColumnKind::Number(Unit::Microseconds),
-        "From start to end, in µs.",
+        "Duration in µs.",
         |table: &Of<'a, T>, row: &Row| {
             let side = row.side;
             let duration = table.diff.trees()[side].trace().events().duration(row.event).max(0);

@@ -137,7 +137,7 @@ impl Header {
             return format!("a CSV separated by {separator:?} instead of commas");
         }
         match describe(head) {
-            UNKNOWN_TEXT if head.contains(&0) => "binary data of an unknown kind".to_string(),
+            UNKNOWN_TEXT if head.contains(&0) => "binary data in an unknown format".to_string(),
             UNKNOWN_TEXT if self.names.len() > 1 => format!("a table with the header {}", self.shown()),
             UNKNOWN_TEXT => "text without columns".to_string(),
             known => known.to_string(),

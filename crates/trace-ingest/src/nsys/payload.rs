@@ -115,9 +115,10 @@ impl Schemas {
         let before = schemas.len();
         schemas.retain(|_, schema| !schema.is_contradictory);
         if schemas.len() < before {
+            let contradictory = before - schemas.len();
+            let schemas_are = if contradictory == 1 { "schema is" } else { "schemas are" };
             let detail = format!(
-                "{} NCCL payload schema(s) contradict themselves: message sizes are unknown",
-                before - schemas.len()
+                "{contradictory} NCCL payload {schemas_are} contradictory: message sizes are unknown"
             );
             warnings.push(Warning::UnreadableFact { key: PAYLOAD_SCHEMAS, detail });
         }

@@ -258,10 +258,10 @@ fn malformed_events_are_skipped_counted_and_located() {
 fn files_that_are_no_traces_say_what_they_are() {
     for (content, parts) in [
         (&b""[..], &["is empty: recording probably stopped"][..]),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG picture", "expected an event trace"]),
-        (b"\x00\x01\x02\xff\xfe", &["found binary data of an unknown kind"]),
-        (b"name,value\n1,2\n", &["found text of an unknown kind"]),
-        (b"   \n", &["found text of an unknown kind"]),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG image", "expected an event trace"]),
+        (b"\x00\x01\x02\xff\xfe", &["found binary data in an unknown format"]),
+        (b"name,value\n1,2\n", &["found text in an unknown format"]),
+        (b"   \n", &["found text in an unknown format"]),
         (b"{}", &["no \"traceEvents\" list (at byte 2"]),
         (b"{\"a\": 1, \"b\": {\"c\": 2}}", &["it begins with a, b"]),
         (b"{\"traceEvents\": 5}", &["'traceEvents' must be a list"]),

@@ -142,7 +142,7 @@ fn schemas_that_contradict_each_other_are_left_out() {
     .unwrap();
     assert_eq!(kernels(&trace), [Some(("allreduce", "", None, None, None, None))]);
     let [warning] = trace.warnings() else { panic!("{:?}", trace.warnings()) };
-    assert!(warning.to_string().contains("1 NCCL payload schema(s) contradict themselves"), "{warning}");
+    assert!(warning.to_string().contains("1 NCCL payload schema is contradictory"), "{warning}");
 }
 
 #[test]

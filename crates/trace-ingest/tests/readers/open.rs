@@ -166,9 +166,9 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     for (content, found) in [
-        (&b"\x89PNG\r\n\x1a\n"[..], "found a PNG picture"),
-        (b"hello, world\n", "found text of an unknown kind"),
-        (b"a,b\n1,2\n", "found text of an unknown kind"),
+        (&b"\x89PNG\r\n\x1a\n"[..], "found a PNG image"),
+        (b"hello, world\n", "found text in an unknown format"),
+        (b"a,b\n1,2\n", "found text in an unknown format"),
     ] {
         fs::write(&path, content).unwrap();
         let message = error(&path).to_string();
@@ -177,7 +177,7 @@ fn what_is_no_recording_is_named_with_the_kinds_that_are_known() {
             found,
             "an event trace",
             "an XPlane profile",
-            "an export of Nsight Systems",
+            "an Nsight Systems export",
             "a rocprofv3 profile",
             "a Tenstorrent ops CSV",
         ] {

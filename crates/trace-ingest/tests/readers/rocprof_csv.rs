@@ -320,7 +320,7 @@ fn counters_that_could_be_of_several_processes_are_joined_to_none() {
     pass(folder, "pmc", (7, 90_000), "A", &KERNELS);
     let (starts, values, passes) = with_passes(folder);
     assert_eq!((starts.len(), values.len()), (8, 0));
-    assert_eq!((&passes[0].1[..], passes[0].2), ("2 recordings of this folder", 0));
+    assert_eq!((&passes[0].1[..], passes[0].2), ("the 2 recordings in this folder", 0));
     // The GPU tells which.
     trace(folder, "42", 1_000, 2, &KERNELS);
     let (_, values, passes) = with_passes(folder);

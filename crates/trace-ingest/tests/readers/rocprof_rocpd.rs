@@ -211,7 +211,7 @@ fn times_and_places_by_reference_are_followed() {
     let expected = Warning::MalformedRecords {
         list: "rocpd_kernel_dispatch".to_string(),
         count: 1,
-        detail: "end_id is not a timestamp of the database".to_string(),
+        detail: "end_id is not a timestamp in the database".to_string(),
     };
     assert_eq!(profile.warnings, [expected]);
 }

@@ -194,7 +194,7 @@ pub(crate) fn copy_bandwidth_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "copy_bandwidth",
-        "Bandwidth of copies and fills by kind, most bytes first, individually and combined with concurrent ones of the same kind; needs --waits and copies in the trace.",
+        "Copy and fill bandwidth by kind, most bytes first, individually and combined with concurrent ones of the same kind; needs --waits and copies in the trace.",
         fields,
         |analysis: &Analysis| {
             let rows = analysis.options().waits.then(|| analysis.copies())?;
@@ -224,7 +224,7 @@ pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         "copy_bandwidth_timeline",
-        "Bandwidth of copies and fills over time, by kind, from the first start to the last end, in at most 2,000 equal intervals; needs --waits and copies with a recorded size.",
+        "Copy and fill bandwidth over time, by kind, from the first start to the last end, in at most 2,000 equal intervals; needs --waits and copies with a recorded size.",
         series::names("Device and kind of copy or fill.").into_iter().chain(figures),
         |analysis: &Analysis| {
             let copies = analysis.options().waits.then(|| analysis.copy_rates_over_time())?;
@@ -236,7 +236,7 @@ pub(crate) fn copy_bandwidth_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             (!rows.is_empty()).then_some((analysis, rows))
         },
     )
-    .with_chart(series::chart("Bandwidth of copies", &HIGHEST, "GB/s"))
+    .with_chart(series::chart("Copy and fill bandwidth", &HIGHEST, "GB/s"))
 }
 
 /// A copy with its bytes, where these are recorded.

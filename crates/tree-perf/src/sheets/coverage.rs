@@ -44,7 +44,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         )
         .field(|row: &Row| row.key.name.as_str().into()),
         OP_CATEGORY
-            .described("Kind of work of the operator; empty if no operator is known.")
+            .described("Category of the operator; empty if no operator is known.")
             .field(|row: &Row| row.key.category.as_ref().map(OpCategory::as_str).into()),
         Column::count(
             "operation_count",
@@ -52,7 +52,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
         )
         .field(|row: &Row| row.calls.into()),
         KERNEL_TIME_SUM
-            .described("Union of the spans of a call's device events, summed over calls.")
+            .described("Device time of a call, overlaps counted once, summed over calls.")
             .field_in(|analysis: &&Analysis, row: &Row| analysis.us(row.time).into()),
         share,
         running,

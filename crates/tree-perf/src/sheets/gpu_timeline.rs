@@ -58,7 +58,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
 /// The same per device, for traces of several devices.
 pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     let device = DEVICE.field(|row: &Row| row.device.into());
-    let time = TIME_MS.described("Union of the spans of this kind of time on this device.");
+    let time = TIME_MS.described("Time of this kind on this device, overlaps counted once.");
     Sheet::with_context(
         names::GPU_TIMELINE_PER_DEVICE,
         "Where each device's time went; only for traces with several devices.",
@@ -67,7 +67,7 @@ pub(crate) fn sheet_per_device<'a>() -> Sheet<'a, Analysis> {
     )
     .showing(&[Figure::GpuTimeline, Figure::Span, Figure::IdleTime])
     .with_chart(Chart::new(
-        "GPU timeline of each device",
+        "Timeline of each device",
         TIME_TYPE.name,
         TIME_MS.name,
         "time (ms)",

@@ -37,8 +37,8 @@ pub(crate) const REASON: Column =
         .with_role(Role::Detail);
 
 const SELF_US: Column = HOST_US.named("self_us").described(
-    "Host time in the operator itself, summed over calls: their durations minus the durations of operators \
-     directly inside them on the same thread. Adds up to the durations of the outermost operators.",
+    "Host self time, summed over calls: their durations minus those of their direct children on the same thread. \
+     Adds up to the durations of the outermost operators.",
 );
 const SELF_SHARE: Column = HOST_SHARE
     .named("self_percent")

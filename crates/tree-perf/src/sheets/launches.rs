@@ -114,7 +114,7 @@ pub(crate) fn queue_length_timeline_sheet<'a>() -> Sheet<'a, Analysis> {
             (!rows.is_empty()).then_some((analysis, rows))
         },
     ).showing(&[Figure::QueueTimes])
-    .with_chart(series::chart("Launched events waiting", &LONGEST, "maximum queue length"))
+    .with_chart(series::chart("Queue length over time", &LONGEST, "maximum queue length"))
 }
 
 /// The queue of one stream over time.

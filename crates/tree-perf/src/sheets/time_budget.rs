@@ -136,7 +136,7 @@ fn lengths(analysis: &Analysis) -> Vec<Lengths> {
         ("< 10 µs", 10.0),
         ("10 to 100 µs", 100.0),
         ("100 µs to 1 ms", 1000.0),
-        ("1 ms and more", f64::INFINITY),
+        ("1 ms or more", f64::INFINITY),
     ];
     let gaps = analysis.gaps();
     let mut rows = Vec::new();

@@ -101,7 +101,7 @@ fn with_the_figures_of_tracelens_copies_are_what_their_model_says() {
 
 #[test]
 fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
-    let told = "judging by its name, the kernel multiplies FP32";
+    let told = "judging by its name, the kernel runs FP32 math";
     let cases = [
         ("ampere_sgemm_32x32_tn", "h100", false, "vector_fp32", format!("{told} without matrix units"), 66.9),
         (
@@ -117,7 +117,7 @@ fn fp32_products_are_held_against_the_arithmetic_that_the_kernel_names() {
             "h100",
             false,
             "matrix_fp32",
-            "compared with matrix_tf32: the trace does not say whether FP32 is multiplied as TF32".to_owned(),
+            "compared with matrix_tf32: the trace does not say whether FP32 math runs as TF32".to_owned(),
             494.7,
         ),
         // With matrix units for FP32; with neither; as TraceLens has it.

@@ -68,7 +68,7 @@ fn excerpt(rows: usize, header: &'static str, name: Column, executions: Column) 
 
 fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sheet<'a, A>> {
     let chart = Chart::new(
-        "Bandwidth by kind of collective",
+        "Collective bandwidth by kind",
         KIND.name,
         BANDWIDTHS[0].name,
         "algorithm bandwidth (GiB/s)",
@@ -97,7 +97,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
                 "Collectives by time",
                 NAME.name,
                 TOTAL_MS.name,
-                "time of all devices (ms)",
+                "time summed over devices (ms)",
                 ChartShape::Bars(15),
             )
             .told_by(&["module", PROGRAM_ID.name]),
@@ -105,7 +105,7 @@ fn sheets<'a, A: 'a>(collectives: fn(&'a A) -> &'a CollectiveAnalysis) -> Vec<Sh
         .with_excerpt(excerpt(10, "collective", NAME, SLICES)),
         sheet(
             "collective_slices",
-            "Executions of collectives in order of start: the kernels of all devices that form one exchange.",
+            "Executions of collectives by start; each comprises the kernels of all participating devices.",
             execution_fields(),
             collectives,
             |collectives| {

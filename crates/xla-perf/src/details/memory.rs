@@ -214,8 +214,8 @@ const STRETCHES: u32 = 1_000;
 pub(super) fn timeline_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     sheet(
         names::MEMORY_TIMELINE,
-        "Memory in use over time by allocator: one row for each thousandth of the time from the first to the \
-         last allocation, if the allocator was active in it.",
+        "Memory in use over time by allocator, in 1,000 equal intervals from the first to the last allocation or free; \
+         intervals without activity are omitted.",
         [
             ALLOCATOR.field(|row: &(String, MemoryPoint)| row.0.as_str().into()),
             TIME.field(|row: &(String, MemoryPoint)| row.1.time.to_milliseconds().into()),

@@ -111,7 +111,7 @@ fn by_call<'a>() -> Sheet<'a, JaxAnalysis> {
             },
         ),
         GFLOPS.field(|row: &CallRow<'_>| row.figures.map(|figures| figures.gflops()).into()),
-        Column::microseconds("Kernel Time (µs)", "Union of the spans of the call's kernels.")
+        Column::microseconds("Kernel Time (µs)", "Time of the call's kernels, overlaps counted once.")
             .with_role(Role::Headline)
             .field(|row: &CallRow<'_>| row.call.time.to_microseconds().into()),
         Column::new(

@@ -107,7 +107,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
         ),
         gpu_sheet(
             "df_xla_perf",
-            "Kernels of kernel_launchers that come from no library: those of category Uncategorized Events/XLA.",
+            "Kernels of kernel_launchers that are not from a library: category Uncategorized Events/XLA.",
             kernel_fields().chain([input_bytes_field()]),
             generated_kernels,
         ),
@@ -122,7 +122,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "Compute kernels by kind, per GPU on average. The kind comes from the kernel's name, or else from the name of its instruction, so library kernels of a convolution count as GEMM.",
             kind_fields(
                 Column::new("name", Text, "Kernel category; Uncategorized Events if none."),
-                "The column time ms as a share of computation_time of all GPUs; the rows add up to more than 100 if kernels overlap.",
+                "The column time ms as a share of computation_time of all GPUs; the rows add up to over 100% if kernels overlap.",
             ),
             sums_by_kind,
         ),

@@ -14,7 +14,7 @@ const TYPE: Column = TIME_TYPE.described("Kind of time: computation_time (comput
 const TIME: Column = TIME_MS.described("Time of this kind on one GPU, overlaps counted once.");
 const MEAN_TIME: Column = TIME
     .described(
-        "Length of the union of these spans, mean over GPUs with events, including those that only copied.",
+        "Time of this kind, overlaps counted once; mean over GPUs with events, including those that only copied.",
     )
     .per("gpu");
 const GPU: Column =

@@ -195,7 +195,7 @@ pub(super) fn collectives_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "tpu_collectives",
-        "Exchanges among tensor cores of this host, in order, by the device's clock. Executions of one operation on several cores are one exchange if they overlap in time.",
+        "Collectives among the tensor cores of this host, in order, by the device's clock. Executions of one operation on several cores count as one collective if they overlap in time.",
         fields,
         tpu_collectives,
     )

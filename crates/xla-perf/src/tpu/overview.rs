@@ -197,7 +197,7 @@ pub(super) fn overview_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     ];
     tpu_sheet(
         "overview",
-        "The tensor cores at a glance: what bounds the program, step times, unit utilization, idle time, and the \
+        "The tensor cores at a glance: the largest kind of work, step times, unit utilization, idle time, and the \
          largest operations.",
         fields,
         rows,
@@ -227,8 +227,8 @@ impl Row {
     }
 }
 
-const NOT_SAMPLED: &str = "the host's plane does not state it";
-const SAMPLED_OVER_ALL: &str = "the host samples it over the whole recording, not over the window";
+const NOT_SAMPLED: &str = "the host plane does not state it";
+const SAMPLED_OVER_ALL: &str = "the host samples it over the whole recording, not the window";
 const NO_OPERATION: &str = "no operation was recorded";
 
 fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
@@ -248,7 +248,7 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
     let not_sampled = if tpu.profile.is_window { SAMPLED_OVER_ALL } else { NOT_SAMPLED };
     let mut rows = vec![
         Row::new("Finding", None, "", &finding)
-            .meaning("The largest kind of work over all cores."),
+            .meaning("Largest kind of work over all cores."),
         Row::new("Device type", None, "", &overview.device_type).meaning("Kind of device, from its plane."),
         Row::new("Tensor cores", Some(overview.cores as f64), "", "").meaning("Number of tensor cores in the profile."),
         Row::new("Steps", steps.map(|steps| steps.count as f64), "", &source)
@@ -261,11 +261,11 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
         Row::percent("MXU utilization", overview.mxu_utilization, not_sampled)
             .meaning("Utilization of the matrix unit, sampled by the host."),
         Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, not_sampled)
-            .meaning("Bandwidth utilization of the high-bandwidth memory, sampled by the host."),
+            .meaning("HBM bandwidth utilization, sampled by the host."),
         share("FLOPS utilization", overview.flops_utilization, &peaks)
-            .meaning("Floating-point rate over the whole time as a share of the peak."),
+            .meaning("FLOP rate over the whole time as a share of the peak."),
         share("HBM utilization", overview.hbm_utilization, &peaks)
-            .meaning("Rate of the high-bandwidth memory over the whole time as a share of its peak, according to the compiler."),
+            .meaning("HBM bandwidth over the whole time as a share of its peak, from bytes counted by the compiler."),
         share("Duty cycle", overview.duty_cycle, NO_OPERATION)
             .meaning("Time with an operation other than infeed, outfeed and host waits, as a share of the time from the first run or operation to the last."),
         share("Idle", overview.idle, NO_OPERATION)

@@ -391,14 +391,13 @@ pub(super) fn async_copies_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
             (row.in_flight.0 > 0).then(|| row.exposed.0 as f64 / row.in_flight.0 as f64 * 100.0).into()
         }),
         Column::new("Hidden by compute (us)", Number(Microseconds), "Time in flight during which the core computed, summed.").field(|row: &AsyncCopyRow<'_>| row.hidden.to_microseconds().into()),
-        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight while the core handled other copies and exchanges or was idle, summed.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
+        Column::new("Behind other waits (us)", Number(Microseconds), "Time in flight while the core handled other copies and collectives or was idle, summed.").field(|row: &AsyncCopyRow<'_>| row.other.to_microseconds().into()),
         Column::new("Bandwidth (GiB/s)", Number(GibibytesPerSecond), "Bytes / time in flight, which includes waiting for other copies.").field(|row: &AsyncCopyRow<'_>| row.bandwidth().into()),
     ];
     tpu_sheet(
         "async_copies",
-        "Copies and exchanges that run alongside a core's operations, from each start \
-        operation to the one that waits for its end, all cores together, most exposed time first; by the \
-        device's clock.",
+        "Asynchronous copies and collectives, from each start op to the done op that waits for it, all cores \
+        together, most exposed time first; by the device's clock.",
         fields,
         |tpu| async_copies(&transfers(tpu).0),
     )

@@ -128,7 +128,7 @@ impl Records<'_> {
                 if count > 0 || of.is_none_or(|of| of.is_trace) {
                     let trace = match of {
                         Some(of) => of.file.clone(),
-                        None => format!("{} recordings of this folder", recorded.0.len()),
+                        None => format!("the {} recordings in this folder", recorded.0.len()),
                     };
                     self.builder.profile.warnings.push(Warning::CounterPass {
                         file: table.name.clone(),

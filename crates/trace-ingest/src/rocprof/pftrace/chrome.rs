@@ -33,7 +33,7 @@ pub(crate) fn read_chrome(path: &Path, source: TextSource<'_>) -> Result<Profile
                 } else {
                     format!("missing 'traceEvents' key: {detail}")
                 };
-                let found = "JSON of another kind".to_string();
+                let found = "JSON in another format".to_string();
                 IngestError::NotRocprof { path: path.to_path_buf(), missing, found }
             }
             Refusal::TooManyEvents => {

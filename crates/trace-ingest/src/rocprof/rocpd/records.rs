@@ -185,7 +185,7 @@ impl Context<'_> {
             let id = row.required(1)?;
             let value = row.float(2)?;
             let counter =
-                context.counter(row.run, id).ok_or_else(|| row.fault(1, "not a counter of the database"))?;
+                context.counter(row.run, id).ok_or_else(|| row.fault(1, "not a counter in the database"))?;
             context.builder.add_counter_value(dispatch, counter, value);
             Ok(())
         })?;
@@ -204,7 +204,7 @@ impl Context<'_> {
             }
             let id = row.required(by_reference)?;
             let time = context.timestamps.get(&(row.run, id)).copied();
-            time.ok_or_else(|| row.fault(by_reference, "not a timestamp of the database"))
+            time.ok_or_else(|| row.fault(by_reference, "not a timestamp in the database"))
         };
         let (start, end) = (time(self, 0, 2)?, time(self, 1, 3)?);
         let track = self.track(row)?;

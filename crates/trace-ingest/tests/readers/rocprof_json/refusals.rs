@@ -12,7 +12,7 @@ fn the_error_names_what_is_missing_and_what_was_found() {
         ("[]", ROOT, "a JSON list"),
         ("{}", ROOT, "a JSON object"),
         (r#"{"rocprofiler-"#, ROOT, "a JSON object"),
-        ("hello", ROOT, "text of an unknown kind"),
+        ("hello", ROOT, "text in an unknown format"),
         (r#"{"invalid":{"rocprofiler-sdk-tool":[]}}"#, ROOT, "a JSON object that begins with invalid"),
         (r#"{"rocprofiler-sdk-tool":[]}"#, "'rocprofiler-sdk-tool' is an empty list", "rocprofiler-sdk-tool"),
         (r#"{"rocprofiler-sdk-tool":{}}"#, "'rocprofiler-sdk-tool' is not a list", "rocprofiler-sdk-tool"),

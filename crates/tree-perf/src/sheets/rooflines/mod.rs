@@ -74,7 +74,7 @@ pub(crate) fn extension_sheets<'a>(
             for (direction, suffix) in [(Direction::Forward, FORWARD), (Direction::Backward, BACKWARD)] {
                 sheets.push(sheet(
                     sheet_name(own, &format!("{suffix}{beside}"), &mut taken),
-                    format!("Operators in {own}, a category defined by the extension, by their parameters."),
+                    format!("Operators of the extension's category {own}, by their parameters."),
                     Subject::Own(Arc::clone(own)),
                     direction,
                     with_overlap,
