@@ -38,7 +38,7 @@ pub enum NothingToDraw {
     #[error("no operator has known FLOPs and bytes and a peak on {0}")]
     NoOperators(Box<str>),
     /// Rooflines are drawn of GPUs only.
-    #[error("the picture is for GPUs only; for TPUs, see sheet roofline_model")]
+    #[error("the plot is for GPUs only; for TPUs, see sheet roofline_model")]
     TpusOnly,
     /// The trace has no steps.
     #[error("the trace has no steps")]

@@ -95,7 +95,7 @@ pub enum Diagnostic {
         against: String,
     },
     /// Kernels of collectives that say neither group nor size.
-    #[error("{kernels} collective kernels record neither group nor size: they are matched by time only and their bandwidth is unknown (rank{} {ranks})", plural(.ranks.len() as u64))]
+    #[error("{kernels} collective {} neither group nor size: matched by time only, bandwidth unknown (rank{} {ranks})", if *.kernels == 1 { "kernel records" } else { "kernels record" }, plural(.ranks.len() as u64))]
     #[diagnostic(code("job/no-metadata"), severity(Warning))]
     NoMetadata {
         /// Ranks that have such.

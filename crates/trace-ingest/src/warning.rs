@@ -59,7 +59,7 @@ pub enum Warning {
         events: u64,
     },
     /// An archive contains several files; only one was read.
-    #[error("the archive contains {ignored} more files: only {read:?} was read")]
+    #[error("the archive contains {ignored} more {}: only {read:?} was read", if *.ignored == 1 { "file" } else { "files" })]
     #[diagnostic(code("reading/other-archive-members"), severity(Warning))]
     OtherArchiveMembers {
         /// The file that was read.
@@ -120,7 +120,7 @@ pub enum Warning {
         count: u64,
     },
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
-    #[error("unused metadata events of unknown kind or without a process skipped: {count}")]
+    #[error("metadata events of unknown kind or without a process skipped: {count}")]
     #[diagnostic(code("reading/unknown-metadata"), severity(Warning))]
     UnknownMetadata {
         /// How many.
@@ -378,8 +378,11 @@ fn unused(phase: Option<char>) -> String {
 /// Tables with their rows, cut when they are many.
 fn names(tables: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
-    let shown: Vec<String> =
-        tables.iter().take(SHOWN).map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
+    let shown: Vec<String> = tables
+        .iter()
+        .take(SHOWN)
+        .map(|(name, rows)| format!("{name} ({rows} {})", if *rows == 1 { "row" } else { "rows" }))
+        .collect();
     let more = if tables.len() > SHOWN { ", ..." } else { "" };
     format!("{}{more}", shown.join(", "))
 }
@@ -393,7 +396,7 @@ fn phase_name(phase: char) -> &'static str {
         'P' => "call stack samples",
         'R' => "marks",
         'v' | 'V' => "memory dumps",
-        'c' => "clock marks",
+        'c' => "clock-sync events",
         's' | 't' | 'f' => "flow events without an id",
         _ => "events of an unknown phase",
     }

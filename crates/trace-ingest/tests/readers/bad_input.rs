@@ -176,7 +176,7 @@ fn missing_fields_are_counted_by_kind() {
         "events without a name: 1 (first: event 2)",
         "events without a readable phase (ph) skipped: 1",
         "unused counter samples (ph C) skipped: 1",
-        "unused metadata events of unknown kind or without a process skipped: 2",
+        "metadata events of unknown kind or without a process skipped: 2",
     ];
     assert_eq!(warnings(&trace), expected);
 }
