@@ -86,7 +86,7 @@ pub enum Notice {
         file: String,
     },
     /// A recording was incomplete when its tables were made.
-    #[error("{path}: was truncated or damaged when its tables were made; the lost part is missing", path = .path.display())]
+    #[error("{path}: was truncated or damaged when its tables were made, so they are incomplete", path = .path.display())]
     #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
     CutOffWhenMapped {
         /// Its path.

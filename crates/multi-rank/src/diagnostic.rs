@@ -200,7 +200,7 @@ pub enum Diagnostic {
         host: String,
     },
     /// Tables that could not be used.
-    #[error("{path}: not used: {why}")]
+    #[error("{path}: tables not used: {why}")]
     #[diagnostic(code("job/stale-tables"), severity(Warning))]
     StaleTables {
         /// Their folder.

@@ -34,7 +34,7 @@ pub enum IngestError {
         recordings: Vec<PathBuf>,
     },
     /// The file (or the archive's content) is empty.
-    #[error("{path}: is empty: recording probably stopped before writing", path = .path.display())]
+    #[error("{path}: is empty: the profiler probably stopped before it wrote anything", path = .path.display())]
     #[diagnostic(code("ingest/empty"), help("record it again"))]
     Empty {
         /// The file.

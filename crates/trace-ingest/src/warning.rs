@@ -240,7 +240,7 @@ pub enum Warning {
         advice: &'static str,
     },
     /// The recorder itself told a fault of its recording.
-    #[error("the recorder reports: {text}")]
+    #[error("the profiler reports: {text}")]
     #[diagnostic(code("reading/recorder-message"), severity(Warning))]
     RecorderMessage {
         /// What it said.

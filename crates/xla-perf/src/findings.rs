@@ -127,9 +127,10 @@ pub enum JaxNotice {
     },
     /// Kernels that name an instruction which the profile does not embed: they have no figures.
     #[error(
-        "{kernels} {} ({time_us:.3} µs) {} missing from the profile: no FLOPs or bytes, only times",
+        "{kernels} {} ({time_us:.3} µs) {} missing from the profile: {} but no FLOPs or bytes",
         if *.kernels == 1 { "kernel" } else { "kernels" },
-        if *.kernels == 1 { "names an instruction" } else { "name instructions" }
+        if *.kernels == 1 { "names an instruction" } else { "name instructions" },
+        if *.kernels == 1 { "it has a time" } else { "they have times" }
     )]
     #[diagnostic(code("xla/unknown-instructions"), severity(Warning))]
     UnknownInstructions {

@@ -257,7 +257,7 @@ fn malformed_events_are_skipped_counted_and_located() {
 #[test]
 fn files_that_are_no_traces_say_what_they_are() {
     for (content, parts) in [
-        (&b""[..], &["is empty: recording probably stopped"][..]),
+        (&b""[..], &["is empty: the profiler probably stopped"][..]),
         (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG picture", "expected an event trace"]),
         (b"\x00\x01\x02\xff\xfe", &["found binary data of an unknown kind"]),
         (b"name,value\n1,2\n", &["found text of an unknown kind"]),
