@@ -18,7 +18,8 @@ Examples:
   tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range with this text launched
 
 Record with `nsys profile --trace=cuda,nvtx -o run PROGRAM`, then write the database with
-`nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`. `--window` selects device work by the time of its launch. For several databases of one job, use `tracelens ranks`.
+`nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`.
+`--window` selects device work by the time of its launch. For several databases of one job, use `tracelens ranks`.
 Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]
