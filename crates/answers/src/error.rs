@@ -24,7 +24,7 @@ pub enum Error {
     #[diagnostic(code("no-recording"), help("pass at least one"))]
     NoRecording,
     /// A baseline and recordings other than traces.
-    #[error("{path}: is {kind}; a baseline ({baseline}) can be compared with PyTorch traces only", path = .path.display(), baseline = .baseline.display())]
+    #[error("{path}: is {kind}; only PyTorch traces can be compared with a baseline ({baseline})", path = .path.display(), baseline = .baseline.display())]
     #[diagnostic(code("baseline-of-trace"), help("use `tracelens compare`"))]
     BaselineOfTrace {
         /// The recording.
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// A list with one value per run has the wrong length.
     #[error("{given} {what} for {runs} runs")]
-    #[diagnostic(code("count-of-runs"), help("give one per run, in the same order"))]
+    #[diagnostic(code("count-of-runs"), help("pass one per run, in the same order"))]
     CountOfRuns {
         /// What was given.
         what: &'static str,
@@ -171,7 +171,7 @@ pub enum Error {
         option: &'static str,
     },
     /// Ranks from paths, requested for profiles.
-    #[error("{path}: is the recording of a host; its devices get their ranks by the order of the hosts", path = .path.display())]
+    #[error("{path}: covers a whole host; its GPUs are ranks, numbered in the order of the hosts", path = .path.display())]
     #[diagnostic(
         code("ranks-of-profile"),
         help("pass the hosts in order, without --rank_regex and --world_size")
@@ -206,7 +206,7 @@ pub enum Error {
         second: PathBuf,
     },
     /// A trace without device events.
-    #[error("{path}: has no GPU events, only {events} host events", path = .path.display())]
+    #[error("{path}: has no GPU events, only {events} host {}", if *.events == 1 { "event" } else { "events" }, path = .path.display())]
     #[diagnostic(code("no-gpu-events"), help("{advice}"))]
     NoGpuEvents {
         /// The file.
@@ -228,7 +228,7 @@ pub enum Error {
         error: WindowError,
     },
     /// Too few ranges of a name.
-    #[error("{path}: has {found} host ranges or operators whose names begin with {name:?}; number {last} (from 0) was requested", path = .path.display())]
+    #[error("{path}: has {found} host {} with {name:?}; number {last} (from 0) was requested", if *.found == 1 { "range or operator whose name begins" } else { "ranges or operators whose names begin" }, path = .path.display())]
     #[diagnostic(
         code("no-such-annotation"),
         help("{}", if *.found == 0 { nearest_names(near) } else { format!("request numbers below {found}") })

@@ -86,7 +86,7 @@ pub enum Notice {
         file: String,
     },
     /// A recording was incomplete when its tables were made.
-    #[error("{path}: was truncated or damaged when its tables were made; the lost part is missing", path = .path.display())]
+    #[error("{path}: was truncated or damaged when its tables were made, so they are incomplete", path = .path.display())]
     #[diagnostic(code("cut-off-when-mapped"), severity(Error), help("record it again"))]
     CutOffWhenMapped {
         /// Its path.
@@ -145,7 +145,7 @@ pub enum Notice {
     #[diagnostic(transparent)]
     Captures(Arc<CaptureWarning>),
     /// Graph launches hide the operators inside.
-    #[error("{} counted without their operators", counted(*.launches, "graph launch is", "graph launches are"))]
+    #[error("{} operators", counted(*.launches, "graph launch is counted without its", "graph launches are counted without their"))]
     #[diagnostic(
         code("unopened-graphs"),
         severity(Warning),
@@ -241,7 +241,7 @@ pub enum Notice {
         notice: Box<Notice>,
     },
     /// A requested picture would be empty and is omitted.
-    #[error("no picture of {}: {why}", drawn(*.picture))]
+    #[error("no plot of {}: {why}", drawn(*.picture))]
     #[diagnostic(code("nothing-to-draw"), severity(Advice))]
     NothingToDraw {
         /// The picture.
@@ -259,7 +259,7 @@ pub enum NoPythonFrames {
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with with_stack=True"))]
     NotRecorded,
     /// Only operators have call stacks, as text.
-    #[error("the trace has call stacks only as operator text, without modules or frame times")]
+    #[error("the trace has call stacks only as operator arguments, without modules or frame times")]
     #[diagnostic(code("no-python-frames"), severity(Advice), help("record it with PyTorch 1.12 or later"))]
     NotedStacks,
     /// The recorder cannot.

@@ -35,10 +35,10 @@ pub enum NothingToDraw {
     #[error("the recording does not name a GPU with known peaks")]
     NoArchitecture,
     /// No operator has FLOPs and bytes under a peak of this architecture.
-    #[error("no operator has known FLOPs and bytes and a peak on {0}")]
+    #[error("no operator with known FLOPs and bytes has a peak on {0}")]
     NoOperators(Box<str>),
     /// Rooflines are drawn of GPUs only.
-    #[error("the picture is for GPUs only; for TPUs, see sheet roofline_model")]
+    #[error("the plot is for GPUs only; for TPUs, see sheet roofline_model")]
     TpusOnly,
     /// The trace has no steps.
     #[error("the trace has no steps")]

@@ -139,7 +139,7 @@ pub enum WhyError {
         near: Vec<String>,
     },
     /// No name is it, and several contain it.
-    #[error("no exact match for {target:?}, but {} contain it", counted(candidates.len(), "name", "names"))]
+    #[error("no exact match for {target:?}, but {} it", counted(candidates.len(), "name contains", "names contain"))]
     #[diagnostic(code("why/several"), help("choose one: {}", self::candidates(candidates)))]
     Several {
         /// What was asked for.

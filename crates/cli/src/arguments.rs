@@ -131,7 +131,7 @@ pub(crate) enum Command {
     /// Report on a PyTorch trace
     #[command(after_help = SPELLINGS)]
     Pytorch(Box<TraceArguments>),
-    /// Report on a trace of an inference engine: vLLM, SGLang, ATOM, diffusion
+    /// Report on an inference trace: vLLM, SGLang, ATOM, diffusion
     #[command(after_help = inference::EXAMPLES)]
     Inference(Box<InferenceArguments>),
     /// Report on an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
@@ -202,7 +202,7 @@ pub(crate) enum Command {
     /// Create or check a file with your own models, categories or tree passes
     #[command(after_help = EXTENSION_EXAMPLES)]
     Extension(ExtensionArguments),
-    /// List the GPU architectures that have a roofline
+    /// List the bundled GPU architectures and their peaks
     Archs {
         #[command(flatten)]
         document: DocumentOutput,

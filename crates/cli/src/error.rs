@@ -41,7 +41,7 @@ pub(crate) enum Failure {
     #[diagnostic(code("not-mapped"), help("see the warnings"))]
     NotMapped { failed: usize, of: usize },
     #[error("none of the {files} files is from rank {missing}")]
-    #[diagnostic(code("ranks-not-found"), help("give --rank_regex to find the rank in a path"))]
+    #[diagnostic(code("ranks-not-found"), help("pass --rank_regex to find the rank in a path"))]
     RanksNotFound { files: usize, missing: String },
     /// Of a kind that another subcommand reads.
     #[error("{error}")]
@@ -61,7 +61,7 @@ pub(crate) enum Failure {
     )]
     WindowOfOperations { option: String },
     #[error("{path}: has no event {uid}", path = .path.display())]
-    #[diagnostic(code("no-such-event"), help("give an index into the event list, 0 to {last}"))]
+    #[diagnostic(code("no-such-event"), help("pass an index into the event list, 0 to {last}"))]
     NoSuchEvent { path: PathBuf, uid: u32, last: u32 },
     #[error("{path}: has no event {what}", path = .path.display())]
     #[diagnostic(code("nothing-found"), help("list its events with `tracelens tree --all`"))]
@@ -292,7 +292,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (
         2,
         "Unusable options, a file that is not a recording or has nothing to show, or, with --quiet, a requested \
-         picture that cannot be drawn.",
+         plot that cannot be drawn.",
     ),
     (
         3,

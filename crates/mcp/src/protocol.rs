@@ -35,7 +35,7 @@ pub enum ServeError {
     #[diagnostic(code("serve/runtime"))]
     Runtime(std::io::Error),
     /// The client breaks the protocol.
-    #[error("the client on standard input disconnected: {0}")]
+    #[error("cannot read messages from standard input: {0}")]
     #[diagnostic(code("serve/protocol"))]
     Protocol(String),
 }

@@ -211,7 +211,7 @@ struct TargetArguments {
     trace: String,
     /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Name of an operator, kernel or module, or number of an event.
+    /// Name of an operator, kernel or module, or UID of an event.
     target: String,
     /// Entries per list, 1 to 50. Default: 5.
     top: Option<usize>,

@@ -194,7 +194,7 @@ pub enum MetalNotice {
         names: Vec<(String, usize)>,
     },
     /// Sparse products that do not say how many experts they compute.
-    #[error("{} not record the number of active experts: no figures", counted(*.rows, "sparse matmul does", "sparse matmuls do"))]
+    #[error("{} not record the number of active experts: FLOPs and bytes unknown", counted(*.rows, "sparse matmul does", "sparse matmuls do"))]
     #[diagnostic(code("tenstorrent/active-experts-unknown"), severity(Warning))]
     ActiveExpertsUnknown {
         /// How many.

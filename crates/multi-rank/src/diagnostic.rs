@@ -95,7 +95,7 @@ pub enum Diagnostic {
         against: String,
     },
     /// Kernels of collectives that say neither group nor size.
-    #[error("{kernels} collective kernels record neither group nor size: they are matched by time only and their bandwidth is unknown (rank{} {ranks})", plural(.ranks.len() as u64))]
+    #[error("{kernels} collective {} neither group nor size: matched by time only, bandwidth unknown (rank{} {ranks})", if *.kernels == 1 { "kernel records" } else { "kernels record" }, plural(.ranks.len() as u64))]
     #[diagnostic(code("job/no-metadata"), severity(Warning))]
     NoMetadata {
         /// Ranks that have such.
@@ -200,7 +200,7 @@ pub enum Diagnostic {
         host: String,
     },
     /// Tables that could not be used.
-    #[error("{path}: not used: {why}")]
+    #[error("{path}: tables not used: {why}")]
     #[diagnostic(code("job/stale-tables"), severity(Warning))]
     StaleTables {
         /// Their folder.

@@ -51,7 +51,7 @@ pub enum Error {
         second: PathBuf,
     },
     /// Traces of ranks and profiles of hosts as one job.
-    #[error("{profile}: is from a host with several GPUs, unlike {trace}", profile = .profile.display(), trace = .trace.display())]
+    #[error("{profile}: covers a whole host, but {trace} a single rank", profile = .profile.display(), trace = .trace.display())]
     #[diagnostic(code("two-kinds"), help("report on each kind separately, from tables in separate folders"))]
     TwoKinds {
         /// A profile.

@@ -93,7 +93,7 @@ pub enum GateError {
     },
     /// Modules are gated and not recorded.
     #[error("{file} has no modules, which {metric} needs")]
-    #[diagnostic(code("gate/no-modules"), help("give --modules for all recordings, including baselines"))]
+    #[diagnostic(code("gate/no-modules"), help("pass --modules for all recordings, including baselines"))]
     NoModules {
         /// The metric.
         metric: Metric,

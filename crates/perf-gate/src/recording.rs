@@ -167,7 +167,7 @@ pub enum Inconsistent {
         steps: usize,
     },
     /// The parts of a step are not the step.
-    #[error("the parts of step {step} add up to {sum} ns, but it takes {duration} ns")]
+    #[error("the parts of step {step} add up to {sum} ns, but the step takes {duration} ns")]
     Sum {
         /// Index of the step.
         step: usize,

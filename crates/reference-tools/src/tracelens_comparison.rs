@@ -91,7 +91,7 @@ pub enum ParityError {
     #[error("sheet {sheet} of {run} has no column `{column}`")]
     #[diagnostic(
         code("parity/no-column"),
-        help("compare reports by TraceLens or with its layout (--sheet-names current)")
+        help("compare TraceLens reports, or reports in its layout (--sheet-names current)")
     )]
     NoColumn {
         /// The sheet.

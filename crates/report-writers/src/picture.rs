@@ -6,7 +6,7 @@ use sheets::escaped;
 
 /// A picture that cannot be drawn: something that it has to show has no place in it.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("the picture cannot be drawn: {0}")]
+#[error("the plot cannot be drawn: {0}")]
 #[diagnostic(code("drawing/draw-error"))]
 pub struct DrawError(pub(crate) String);
 

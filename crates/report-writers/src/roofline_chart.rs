@@ -499,7 +499,7 @@ mod tests {
         let mut without_peak = chart(Vec::new());
         without_peak.panels[0].peak_tflops = 0.0;
         let error = without_peak.to_svg().unwrap_err().to_string();
-        assert_eq!(error, "the picture cannot be drawn: the peak 0 of matrix_bf16 is not positive");
+        assert_eq!(error, "the plot cannot be drawn: the peak 0 of matrix_bf16 is not positive");
     }
 
     #[test]

@@ -38,9 +38,10 @@ pub struct Written {
 pub enum Warning {
     /// Texts longer than a cell can hold were cut and end in `…`.
     #[error(
-        "{table}: {cells} text(s) of {column} truncated to {limit} characters, the limit of a workbook cell"
+        "{table}: {cells} {} of {column} truncated to {limit} characters, the limit of a workbook cell",
+        if *.cells == 1 { "text" } else { "texts" }
     )]
-    #[diagnostic(code("writing/text-cut"), severity(Warning), help("write csv or json instead"))]
+    #[diagnostic(code("writing/text-cut"), severity(Warning), help("write CSV or JSON instead"))]
     TextCut {
         /// The table.
         table: String,
@@ -52,8 +53,8 @@ pub enum Warning {
         limit: usize,
     },
     /// Rows beyond the format's limit are missing.
-    #[error("the last {rows} row(s) of `{table}` are missing: a sheet holds at most {limit}")]
-    #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write csv or json instead"))]
+    #[error("{rows} {} missing at the end of `{table}`: a sheet holds at most {limit}", if *.rows == 1 { "row is" } else { "rows are" })]
+    #[diagnostic(code("writing/rows-cut"), severity(Warning), help("write CSV or JSON instead"))]
     RowsCut {
         /// The table.
         table: String,
@@ -63,8 +64,8 @@ pub enum Warning {
         limit: usize,
     },
     /// Columns beyond the format's limit are missing.
-    #[error("the last {columns} column(s) of `{table}` are missing: a sheet holds at most {limit}")]
-    #[diagnostic(code("writing/columns-cut"), severity(Warning), help("write csv or json instead"))]
+    #[error("{columns} {} missing at the end of `{table}`: a sheet holds at most {limit}", if *.columns == 1 { "column is" } else { "columns are" })]
+    #[diagnostic(code("writing/columns-cut"), severity(Warning), help("write CSV or JSON instead"))]
     ColumnsCut {
         /// The table.
         table: String,
@@ -143,7 +144,7 @@ pub enum WriteError {
     },
     /// The workbook could not be assembled.
     #[error("cannot write workbook `{}`: {source}", path.display())]
-    #[diagnostic(code("write/workbook"), help("write csv or json instead"))]
+    #[diagnostic(code("write/workbook"), help("write CSV or JSON instead"))]
     Workbook {
         /// The workbook.
         path: PathBuf,

@@ -38,8 +38,8 @@ pub enum RocprofNotice {
     /// Records lie before the profiler was set up or after it ended: the timeline's total reaches from the first to the
     /// last.
     #[error(
-        "{records} kernels and copies began before the profiler started or ended after it stopped: total_time \
-         includes them"
+        "kernels and copies that began before the profiler started or ended after it stopped, included in \
+         total_time: {records}"
     )]
     #[diagnostic(code("rocprof/outside-process-times"), severity(Warning))]
     OutsideProcessTimes {

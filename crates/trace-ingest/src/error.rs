@@ -34,7 +34,7 @@ pub enum IngestError {
         recordings: Vec<PathBuf>,
     },
     /// The file (or the archive's content) is empty.
-    #[error("{path}: is empty: recording probably stopped before writing", path = .path.display())]
+    #[error("{path}: is empty: the profiler probably stopped before it wrote anything", path = .path.display())]
     #[diagnostic(code("ingest/empty"), help("record it again"))]
     Empty {
         /// The file.
@@ -199,7 +199,7 @@ pub enum IngestError {
         header: String,
     },
     /// CSV files of operations that were named together are of runs on different numbers of devices.
-    #[error("{path}: has {devices} device(s), but {first} has {expected}", path = .path.display(), first = .first.display())]
+    #[error("{path}: has {devices} {}, but {first} has {expected}", if *.devices == 1 { "device" } else { "devices" }, path = .path.display(), first = .first.display())]
     #[diagnostic(
         code("ingest/different-devices"),
         help("read hosts with different device counts separately")

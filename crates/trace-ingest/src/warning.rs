@@ -59,7 +59,7 @@ pub enum Warning {
         events: u64,
     },
     /// An archive contains several files; only one was read.
-    #[error("the archive contains {ignored} more files: only {read:?} was read")]
+    #[error("the archive contains {ignored} more {}: only {read:?} was read", if *.ignored == 1 { "file" } else { "files" })]
     #[diagnostic(code("reading/other-archive-members"), severity(Warning))]
     OtherArchiveMembers {
         /// The file that was read.
@@ -120,7 +120,7 @@ pub enum Warning {
         count: u64,
     },
     /// Metadata events that name no process, or that are of an unknown kind, were left out.
-    #[error("unused metadata events of unknown kind or without a process skipped: {count}")]
+    #[error("metadata events of unknown kind or without a process skipped: {count}")]
     #[diagnostic(code("reading/unknown-metadata"), severity(Warning))]
     UnknownMetadata {
         /// How many.
@@ -240,7 +240,7 @@ pub enum Warning {
         advice: &'static str,
     },
     /// The recorder itself told a fault of its recording.
-    #[error("the recorder reports: {text}")]
+    #[error("the profiler reports: {text}")]
     #[diagnostic(code("reading/recorder-message"), severity(Warning))]
     RecorderMessage {
         /// What it said.

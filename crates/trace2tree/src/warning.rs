@@ -41,7 +41,10 @@ impl TreeStatistics {
 pub enum TreeWarning {
     /// Host events outlive the event they start in.
     #[error(
-        "{count} host events outlast the event they start in and were moved to one that encloses them (first: event {first_uid})"
+        "{count} host {} in and {} moved to one that encloses {} (first: event {first_uid})",
+        if *.count == 1 { "event outlasts the event it starts" } else { "events outlast the event they start" },
+        if *.count == 1 { "was" } else { "were" },
+        if *.count == 1 { "it" } else { "them" }
     )]
     #[diagnostic(code("tree/reattached-host-events"), severity(Warning))]
     ReattachedHostEvents {
@@ -51,7 +54,11 @@ pub enum TreeWarning {
         first_uid: u32,
     },
     /// Device events whose launch is not in the trace; they belong to no operator.
-    #[error("{count} device events ({busy_microseconds:.3} µs) have no launch in the trace and no operator")]
+    #[error(
+        "{count} device {} ({busy_microseconds:.3} µs) {} no launch in the trace and no operator",
+        if *.count == 1 { "event" } else { "events" },
+        if *.count == 1 { "has" } else { "have" }
+    )]
     #[diagnostic(code("tree/unlinked-device-events"), severity(Warning))]
     UnlinkedDeviceEvents {
         /// How many.
@@ -89,7 +96,8 @@ pub enum TreeWarning {
     },
     /// Correlation ids of device events that several calls carry.
     #[error(
-        "{count} correlation ids of device events are shared by several calls: the likeliest launch was chosen"
+        "{count} correlation {} shared by several calls: the likeliest launch was chosen",
+        if *.count == 1 { "id of a device event is" } else { "ids of device events are" }
     )]
     #[diagnostic(code("tree/shared-correlations"), severity(Warning))]
     SharedCorrelations {

@@ -1,11 +1,16 @@
 //! What the sheets leave out.
 
+use sheets::numbers::counted;
+
 /// Something of the trace that a sheet does not show although a reader might look for it there.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum Notice {
     /// Short kernels whose operator has no recorded arguments are no part of the short-kernel details.
     #[error(
-        "{count} short kernels ({time_us:.3} µs) are in the histogram but not in the short-kernel details: no operator with recorded arguments launched them"
+        "{count} short {} ({time_us:.3} µs) {} in the histogram but not in the short-kernel details: no operator with recorded arguments launched {}",
+        if *.count == 1 { "kernel" } else { "kernels" },
+        if *.count == 1 { "is" } else { "are" },
+        if *.count == 1 { "it" } else { "them" }
     )]
     #[diagnostic(code("analysis/short-kernels-without-arguments"), severity(Warning))]
     ShortKernelsWithoutArguments {
@@ -61,7 +66,7 @@ pub enum Notice {
         reason: String,
     },
     /// An extension has a model for these calls but could not read them: they have no figures.
-    #[error("{calls} {} no figures: {reason}", if *.calls == 1 { "call has" } else { "calls have" })]
+    #[error("{calls} {} no FLOPs or bytes: {reason}", if *.calls == 1 { "call has" } else { "calls have" })]
     #[diagnostic(code("analysis/extension-model-failed"), severity(Warning))]
     ExtensionModelFailed {
         /// Where and why.
@@ -122,7 +127,7 @@ pub enum Notice {
         part: String,
     },
     /// Calls have no roofline, or one of their bytes alone, because the architecture states no peak for what they do.
-    #[error("architecture {architecture} has no peak for {}: these calls {}", listed(.calls), if *.have_bytes { "are compared with bandwidth only" } else { "have no roofline" })]
+    #[error("architecture {architecture} has no peak for {}: these calls {}", listed(.calls), if *.have_bytes { "are rated against bandwidth only" } else { "have no roofline" })]
     #[diagnostic(code("analysis/peaks-missing"), severity(Warning))]
     PeaksMissing {
         /// Name of the architecture.
@@ -160,9 +165,7 @@ impl Notice {
 
 /// Units and precisions with the number of calls.
 fn listed(calls: &[(String, usize)]) -> String {
-    let listed: Vec<String> = calls
-        .iter()
-        .map(|(spec, calls)| format!("{spec} ({calls} {})", if *calls == 1 { "call" } else { "calls" }))
-        .collect();
+    let listed: Vec<String> =
+        calls.iter().map(|(spec, calls)| format!("{spec} ({})", counted(*calls, "call", "calls"))).collect();
     listed.join(", ")
 }

@@ -224,7 +224,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub memory_unasked: bool,
 
-    /// Report for which the sheets are made.
+    /// Report that the sheets belong to.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub layout: ReportLayout,

@@ -127,7 +127,10 @@ pub enum JaxNotice {
     },
     /// Kernels that name an instruction which the profile does not embed: they have no figures.
     #[error(
-        "{kernels} kernels ({time_us:.3} µs) name instructions missing from the profile: they have times but no FLOPs or bytes"
+        "{kernels} {} ({time_us:.3} µs) {} missing from the profile: {} but no FLOPs or bytes",
+        if *.kernels == 1 { "kernel" } else { "kernels" },
+        if *.kernels == 1 { "names an instruction" } else { "name instructions" },
+        if *.kernels == 1 { "it has a time" } else { "they have times" }
     )]
     #[diagnostic(code("xla/unknown-instructions"), severity(Warning))]
     UnknownInstructions {
@@ -137,7 +140,11 @@ pub enum JaxNotice {
         time_us: f64,
     },
     /// Kernels without the name of an instruction: they are operators of their own.
-    #[error("{kernels} kernels ({time_us:.3} µs) name no instruction: each kernel name is its own operator")]
+    #[error(
+        "{kernels} {} ({time_us:.3} µs) {} no instruction: each kernel name is its own operator",
+        if *.kernels == 1 { "kernel" } else { "kernels" },
+        if *.kernels == 1 { "names" } else { "name" }
+    )]
     #[diagnostic(code("xla/kernels-without-instruction"), severity(Warning))]
     KernelsWithoutInstruction {
         /// How many kernels.
@@ -147,7 +154,10 @@ pub enum JaxNotice {
     },
     /// Kernels of the runtime that only copy or fill memory count as computation, as they were recorded.
     #[error(
-        "{kernels} kernels ({time_us:.3} µs) of the ROCm runtime only copy or fill memory, but count as computation, as recorded"
+        "{kernels} {} ({time_us:.3} µs) of the ROCm runtime only {} memory but {} as computation, as recorded",
+        if *.kernels == 1 { "kernel" } else { "kernels" },
+        if *.kernels == 1 { "copies or fills" } else { "copy or fill" },
+        if *.kernels == 1 { "counts" } else { "count" }
     )]
     #[diagnostic(code("xla/copy-kernels-are-computation"), severity(Warning))]
     CopyKernelsAreComputation {
@@ -164,7 +174,11 @@ pub enum JaxNotice {
         keywords: Vec<String>,
     },
     /// The profile has sums of events without a place in time: no window has them.
-    #[error("the profile has {sums} operation totals without individual times: the window omits them")]
+    #[error(
+        "the profile has {sums} operation {} without individual times: the window omits {}",
+        if *.sums == 1 { "total" } else { "totals" },
+        if *.sums == 1 { "it" } else { "them" }
+    )]
     #[diagnostic(code("xla/sums-left-out"), severity(Warning))]
     SumsLeftOut {
         /// How many sums.

@@ -46,7 +46,7 @@ pub(crate) struct CompareArguments {
     )]
     pub(crate) steps: Vec<u64>,
 
-    /// Treat operators with these names as the same, in addition to the built-in ones (convolution, batch normalization
+    /// Treat operators with these names as the same, in addition to the built-in groups (convolution, batch normalization
     /// and attention of different libraries). Repeatable. Example: my::gemm=aten::mm
     #[arg(long, value_name = "NAME=NAME[=NAME...]", value_parser = same, help_heading = "Comparison")]
     pub(crate) same: Vec<SameNames>,

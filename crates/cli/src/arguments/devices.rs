@@ -25,7 +25,7 @@ pub(crate) struct DeviceArguments {
     #[arg(long = "peak", value_name = "BASIS", value_parser = one_of(PEAK_BASES))]
     peak: Option<PeakBasis>,
 
-    /// Also count kernels whose names contain this text as communication. Repeatable
+    /// Also count as communication all kernels whose names contain this text. Repeatable
     #[arg(long = "communication-pattern", value_name = "TEXT")]
     communication_pattern: Vec<String>,
 }

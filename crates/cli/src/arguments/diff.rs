@@ -11,7 +11,7 @@ use super::report_output::ReportOutput;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  tracelens diff before.json.gz after.json.gz                       where the difference is
+  tracelens diff before.json.gz after.json.gz                       which modules, operators and kernels differ
   tracelens diff h100.json.gz mi300.json.gz --names H100 MI300      GPUs of different vendors
   tracelens diff a.json.gz b.json.gz --steady                       the steady iterations of both
   tracelens diff a.json.gz b.json.gz --merged_tree merged.txt       the merged call tree, as text
@@ -31,7 +31,7 @@ pub(crate) struct DiffArguments {
     #[arg(long, value_names = ["A", "B"], num_args = 2, help_heading = "Comparison")]
     pub(crate) names: Vec<String>,
 
-    /// Treat operators with these names as the same, in addition to the built-in ones (convolution, batch normalization
+    /// Treat operators with these names as the same, in addition to the built-in groups (convolution, batch normalization
     /// and attention of different libraries). Repeatable. Example: my::gemm=aten::mm
     #[arg(long, value_name = "NAME=NAME[=NAME...]", value_parser = same, help_heading = "Comparison")]
     pub(crate) same: Vec<SameNames>,

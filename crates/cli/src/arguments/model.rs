@@ -463,7 +463,7 @@ pub(crate) struct NormArguments {
     /// Add a bias per channel
     #[arg(long)]
     bias: bool,
-    /// Use given statistics instead of computing them
+    /// Use running statistics instead of computing them
     #[arg(long)]
     inference: bool,
 }

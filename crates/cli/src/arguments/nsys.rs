@@ -17,8 +17,9 @@ Examples:
   tracelens nsys run.sqlite --iteration 'step #'              where the time in each range of this name went
   tracelens nsys run.sqlite --nvtx forward/3                  what the fourth range with this text launched
 
-`nsys profile --trace=cuda,nvtx PROGRAM` records, `nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`
-makes the database. `--window` selects device work by the time of its launch. For several databases of one job, use `tracelens ranks`.
+Record with `nsys profile --trace=cuda,nvtx -o run PROGRAM`, then write the database with
+`nsys export --type sqlite --include-blobs true -o run.sqlite run.nsys-rep`.
+`--window` selects device work by the time of its launch. For several databases of one job, use `tracelens ranks`.
 Options accept _ or -. `tracelens info columns` explains the sheets.";
 
 #[derive(Args)]

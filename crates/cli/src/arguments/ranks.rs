@@ -57,7 +57,7 @@ pub(crate) struct CollectArguments {
     #[arg(long = "keep-events")]
     pub(crate) keep_events: bool,
 
-    /// Add tables of waits: queue, membw (copy rates) and critical_path
+    /// Add the tables queue (launch queue lengths), membw (copy rates) and critical_path
     #[arg(long)]
     pub(crate) waits: bool,
 
@@ -93,7 +93,7 @@ pub(crate) struct MappingArguments {
     #[arg(long, alias = "max_workers", value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// Also count kernels whose names contain this text as communication. Repeatable
+    /// Also count as communication all kernels whose names contain this text. Repeatable
     #[arg(long = "communication-pattern", value_name = "TEXT")]
     communication_pattern: Vec<String>,
 }

@@ -34,7 +34,7 @@ pub(crate) struct SplitArguments {
     #[arg(long = "output-dir", short = 'o', value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
 
-    /// Steps to write: all, step N (from 0), or A up to but excluding B. Chosen steps count as steady state
+    /// Steps to write: all, step N (from 0), or A:B (B excluded). Chosen steps count as steady state
     #[arg(long, short, value_name = "all|N|A:B", value_parser = iterations, default_value = "all")]
     pub(crate) iterations: Iterations,
 

@@ -24,7 +24,7 @@ pub(crate) const WHY_EXAMPLES: &str = "\
 Examples:
   tracelens why trace.json.gz aten::mm                 its cost, kernels, callers, and the waits before it
   tracelens why trace.json.gz SelfAttention --json     the same for a module, as JSON
-  tracelens why trace.json.gz 1234                     the same for the event with this UID (column of ops_all)";
+  tracelens why trace.json.gz 1234                     the same for the event with this UID (see ops_all)";
 
 #[derive(Args)]
 pub(crate) struct TableArguments {
@@ -82,7 +82,7 @@ pub(crate) struct WhyArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Name of an operator, kernel or module, or number of an event
+    /// Name of an operator, kernel or module, or UID of an event
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
 

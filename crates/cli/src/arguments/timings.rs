@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Args)]
 pub(crate) struct TimingsArguments {
-    /// Print the time and memory that tracelens itself used to standard error, as a table (text) or a line of JSON
+    /// Print tracelens's own time and memory use to standard error, as a table (text) or a line of JSON
     #[arg(
         long,
         value_enum,

@@ -137,9 +137,7 @@ fn the_range_profiler_takes_the_place_of_device_records() {
 #[test]
 fn a_trace_without_gpu_events_and_operators_has_no_report() {
     let call = trace(&one_operator()[1..2]);
-    report(call)
-        .exits_with(2)
-        .with_error(&["has no GPU events, only 1 host events", "ProfilerActivity.CUDA"]);
+    report(call).exits_with(2).with_error(&["has no GPU events, only 1 host event", "ProfilerActivity.CUDA"]);
 }
 
 #[test]

@@ -322,7 +322,7 @@ fn a_model_that_fails_leaves_the_reason_in_the_row_and_a_warning() {
     ] {
         let expected = format!("arguments not recorded | {operator} | GEMM | {reason}");
         assert_eq!(reasons.iter().filter(|row| row.starts_with(&expected)).count(), 1, "{reasons:#?}");
-        let warning = format!(" calls have no figures: {reason}");
+        let warning = format!(" calls have no FLOPs or bytes: {reason}");
         let found = outcome.err.lines().filter(|line| line.contains(&warning)).count();
         assert_eq!(found, 1, "{outcome:#?}");
     }

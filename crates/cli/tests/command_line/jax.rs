@@ -210,7 +210,7 @@ fn a_profile_without_roofs_has_no_picture_and_a_reason() {
         (&["host.xplane.pb"][..], "the recording does not name a GPU with known peaks"),
         (
             &["plain.xplane.pb", "--gpu_arch_platform=H100-SXM"],
-            "no operator has known FLOPs and bytes and a peak on",
+            "no operator with known FLOPs and bytes has a peak on",
         ),
         (&["tpu.xplane.pb"], "for TPUs, see sheet roofline_model"),
     ] {

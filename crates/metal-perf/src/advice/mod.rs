@@ -395,9 +395,9 @@ impl Advice {
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Advice::ActiveExpertsUnknown => {
-                f.write_str("No figures: the number of active experts is not recorded; specify it")
-            }
+            Advice::ActiveExpertsUnknown => f.write_str(
+                "FLOPs and bytes unknown: the number of active experts is not recorded; specify it",
+            ),
             Advice::DramShardedProgramConfig => f.write_str(
                 "DRAM-bound: a DRAM-sharded program config reads the weights from all banks at once",
             ),

@@ -465,7 +465,7 @@ mod tests {
         let error = timeline(vec![step(0.0, 1.0, 4, "")]).to_svg().unwrap_err().to_string();
         assert_eq!(
             error,
-            "the picture cannot be drawn: a step has phase number 4, but there are 4, counting from 0"
+            "the plot cannot be drawn: a step has phase number 4, but there are 4, counting from 0"
         );
     }
 

@@ -245,7 +245,7 @@ pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
         "CUPTI stopped early" => what.to_owned(),
         _ => format!("{}: {what}", grouped(count.into())),
     });
-    let text = format!("the recorder reports: {}", texts.collect::<Vec<_>>().join("; "));
+    let text = format!("the profiler reports: {}", texts.collect::<Vec<_>>().join("; "));
     let count = said.iter().map(|&(_, count, _)| count).sum();
     Verdict::Fires(Found { guarded, ..Found::new(severity, count, text) })
 }

@@ -38,7 +38,7 @@ pub(super) fn no_stacks(facts: &Facts<'_>) -> Verdict {
     let fires = census.operators.count > 0 && census.python_frames == 0;
     let text = match facts.events.arguments().call_stack.is_empty() {
         true => "Python stacks were not recorded",
-        false => "Python stacks were recorded only as operator text, without modules",
+        false => "Python stacks were recorded only as operator arguments, without modules",
     };
     when(fires, Severity::Note, census.operators.count, text)
 }
@@ -162,7 +162,7 @@ mod tests {
         let mut noted = Recording::new();
         let call_stack = Some(noted.builder.intern("main.py(1): <module>"));
         noted.host("cpu_op", "a", (0.0, 1.0), EventArguments { call_stack, ..EventArguments::default() });
-        assert!(noted.diagnosis().find("R4").unwrap().text.contains("as operator text"));
+        assert!(noted.diagnosis().find("R4").unwrap().text.contains("as operator arguments"));
         let with_frame = |operators: i64| {
             let mut recording = Recording::new();
             recording.launches(1, operators);

@@ -176,7 +176,7 @@ fn missing_fields_are_counted_by_kind() {
         "events without a name: 1 (first: event 2)",
         "events without a readable phase (ph) skipped: 1",
         "unused counter samples (ph C) skipped: 1",
-        "unused metadata events of unknown kind or without a process skipped: 2",
+        "metadata events of unknown kind or without a process skipped: 2",
     ];
     assert_eq!(warnings(&trace), expected);
 }
@@ -257,7 +257,7 @@ fn malformed_events_are_skipped_counted_and_located() {
 #[test]
 fn files_that_are_no_traces_say_what_they_are() {
     for (content, parts) in [
-        (&b""[..], &["is empty: recording probably stopped"][..]),
+        (&b""[..], &["is empty: the profiler probably stopped"][..]),
         (b"\x89PNG\r\n\x1a\n\x00\x00", &["found a PNG image", "expected an event trace"]),
         (b"\x00\x01\x02\xff\xfe", &["found binary data in an unknown format"]),
         (b"name,value\n1,2\n", &["found text in an unknown format"]),

@@ -238,7 +238,7 @@ fn files_with_other_numbers_of_devices_are_refused() {
     let error = files(&[&of(1), &of(3)]).unwrap_err();
     assert!(matches!(error, IngestError::DifferentDevices { devices: 4, expected: 2, .. }), "{error}");
     let message = error.to_string();
-    assert!(message.contains("1.csv: has 4 device(s), but 0.csv has 2"), "{message}");
+    assert!(message.contains("1.csv: has 4 devices, but 0.csv has 2"), "{message}");
 }
 
 #[test]

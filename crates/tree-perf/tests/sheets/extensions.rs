@@ -233,7 +233,7 @@ fn a_call_that_the_model_cannot_read_has_the_reason_in_its_row_and_a_notice() {
         ["arguments not recorded | my::op | my.py:3: no shapes", "no model | aten::mm | nothing to say"]
     );
     let failed = Notice::ExtensionModelFailed { reason: "my.py:3: no shapes".into(), calls: 2 };
-    assert_eq!(failed.to_string(), "2 calls have no figures: my.py:3: no shapes");
+    assert_eq!(failed.to_string(), "2 calls have no FLOPs or bytes: my.py:3: no shapes");
     assert_eq!(analysis.notices(), [failed]);
     let categories = Table::of_sheet(&analysis, "ops_all").select("name | op category");
     assert_eq!(categories, ["my::op | other", "aten::mm | GEMM"]);

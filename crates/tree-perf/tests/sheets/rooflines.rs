@@ -256,7 +256,7 @@ fn peaks_that_the_architecture_lacks_are_told() {
     toaster.nominal_tflops.clear();
     toaster.achievable_tflops.clear();
     for (are_theirs, consequence, bound) in
-        [(true, "have no roofline", "-"), (false, "are compared with bandwidth only", "BANDWIDTH_ONLY")]
+        [(true, "have no roofline", "-"), (false, "are rated against bandwidth only", "BANDWIDTH_ONLY")]
     {
         let mut fixture = Fixture::new();
         fixture.mm(0.0, &[("k", 7, 1000.0, 5.0)]);

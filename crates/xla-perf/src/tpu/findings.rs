@@ -82,7 +82,7 @@ pub fn tpu_finding(analysis: &TpuAnalysis) -> Option<TpuFinding> {
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum TpuNotice {
     /// Planes of sparse cores, which no table has.
-    #[error("{} SparseCore planes are in no table: {}", .planes.len(), .planes.join(", "))]
+    #[error("{} SparseCore {} in no table: {}", .planes.len(), if .planes.len() == 1 { "plane is" } else { "planes are" }, .planes.join(", "))]
     #[diagnostic(code("tpu/sparse-cores"), severity(Warning))]
     SparseCores {
         /// Their names.
@@ -97,7 +97,8 @@ pub enum TpuNotice {
     },
     /// Executions that belong to no operation of a program: they are in no table, and their time counts as idle.
     #[error(
-        "{executions} executions on tensor cores ({time_us:.3} µs) belong to no operation of a program: they are in no table and count as idle"
+        "{executions} {} ({time_us:.3} µs) to no operation of a program: not in any table, counted as idle",
+        if *.executions == 1 { "execution on a tensor core belongs" } else { "executions on tensor cores belong" }
     )]
     #[diagnostic(code("tpu/without-operation"), severity(Warning))]
     WithoutOperation {
@@ -107,7 +108,11 @@ pub enum TpuNotice {
         time_us: f64,
     },
     /// Asynchronous operations whose end was not recorded.
-    #[error("{transfers} asynchronous operations have no end in the profile or window and are in no table")]
+    #[error(
+        "{transfers} asynchronous {} no end in the profile or window and {} in no table",
+        if *.transfers == 1 { "operation has" } else { "operations have" },
+        if *.transfers == 1 { "is" } else { "are" }
+    )]
     #[diagnostic(code("tpu/unfinished"), severity(Warning))]
     Unfinished {
         /// How many.
