@@ -209,6 +209,9 @@ fn segments(timeline: &Timeline) -> [Segment<'static>; 5] {
 /// Header, rule, the line of what is cut, and the blank one of the two tables of a first page.
 const AROUND_TABLES: usize = 8;
 
+/// The most rows of each.
+const ROWS: usize = 5;
+
 /// Share in percent of the largest row from which on a table says little beside another.
 const SAYS_LITTLE: f64 = 60.0;
 
@@ -227,22 +230,34 @@ fn excerpts(summary: &Summary, tables: &[Table], lines: usize, detail: Detail, s
     let kernels = |rows| kernels(&summary.kernels, rows, style);
     if detail == Detail::All {
         let all = excerpts.into_iter().map(|excerpt| written(excerpt, usize::MAX));
-        return all.chain([kernels(KERNELS)]).collect();
+        return all.chain([kernels(ROWS)]).collect();
     }
-    let rows = (lines.saturating_sub(AROUND_TABLES) / 2).clamp(1, 5);
-    let mut shown = excerpts.iter().take(2).map(|&excerpt| written(excerpt, rows)).collect::<Vec<_>>();
     let kernel_excerpt = excerpts.iter().skip(2).find(|(table, _)| table.name() == names::KERNEL_SUMMARY);
     let kernel =
         kernel_excerpt.map_or_else(|| summary.kernels.first().map(|kernel| kernel.percent), largest_share);
     let operator = excerpts.get(1).and_then(largest_share);
-    if operator.is_none_or(|share| share >= SAYS_LITTLE && kernel.is_some_and(|kernel| kernel < share)) {
-        let kernel_text = kernel_excerpt.map_or_else(|| kernels(rows), |&excerpt| written(excerpt, rows));
-        if !kernel_text.is_empty() {
-            shown.truncate(1);
-            shown.push(kernel_text);
+    let shows_kernels =
+        operator.is_none_or(|share| share >= SAYS_LITTLE && kernel.is_some_and(|kernel| kernel < share));
+    let first = |rows| excerpts.first().map_or_else(String::new, |&excerpt| written(excerpt, rows));
+    let second = |rows| {
+        let kernel_text = || kernel_excerpt.map_or_else(|| kernels(rows), |&excerpt| written(excerpt, rows));
+        let text = if shows_kernels { kernel_text() } else { String::new() };
+        match excerpts.get(1) {
+            Some(&operators) if text.is_empty() => written(operators, rows),
+            _ => text,
+        }
+    };
+    // Row by row, as long as both fit.
+    let mut shown = [first(1), second(1)];
+    for rows in 2..=ROWS {
+        for (table, text) in [first(rows), second(rows)].into_iter().enumerate() {
+            let height = |text: &String| 1 + text.lines().count();
+            if height(&shown[1 - table]) + height(&text) <= lines {
+                shown[table] = text;
+            }
         }
     }
-    shown
+    shown.into_iter().collect()
 }
 
 /// Share of the first row of a table in percent, where it shows one.
@@ -395,9 +410,6 @@ fn in_readable_unit(header: &str, column: &TableColumn, rows: usize) -> (String,
     let (name, size) = unit_of_time(largest.fold(0.0, f64::max));
     (format!("{what}{name}"), unit.1 / size)
 }
-
-/// Kernels that are shown.
-const KERNELS: usize = 5;
 
 fn kernels(kernels: &[KernelTotal], most: usize, style: Style) -> String {
     let mut out = String::new();

@@ -28,7 +28,7 @@ pub struct GapFinding {
     pub idle_us: f64,
     /// That time in µs.
     pub span_us: f64,
-    /// Length of its longest gap in µs.
+    /// Idle time of its longest gap in µs.
     pub longest_us: f64,
     /// Start of that gap in µs from the beginning of the recording.
     pub longest_at_us: f64,
@@ -130,15 +130,20 @@ impl Analysis {
         causes.devices.iter().flat_map(device_gaps).collect()
     }
 
-    /// Of the device with the most idle time the largest part of it, and the longest gap; `None` without gaps.
+    /// Of the device with the most idle time the largest part of it, and the longest gap; `None` without gaps. Time in which
+    /// the device may have worked without a record is not idle.
     #[must_use]
     pub fn gap_finding(&self) -> Option<GapFinding> {
-        let gaps = self.gaps();
-        let idle = |gaps: &&[Gap]| gaps.iter().map(|gap| gap.time.length()).sum::<i64>();
+        let mut gaps = self.gaps();
+        for gap in &mut gaps {
+            gap.parts.unknown -= self.unrecorded().shared_time(gap.time);
+        }
+        gaps.retain(|gap| gap.parts.total() > 0);
+        let idle = |gaps: &&[Gap]| gaps.iter().map(|gap| gap.parts.total()).sum::<i64>();
         let gaps_by_device = gaps.chunk_by(|a, b| a.device == b.device);
         // Of equals the first.
         let idlest = gaps_by_device.max_by_key(|gaps| (idle(gaps), Reverse(gaps[0].device)))?;
-        let longest = idlest.iter().max_by_key(|gap| (gap.time.length(), Reverse(gap.time.start)))?;
+        let longest = idlest.iter().max_by_key(|gap| (gap.parts.total(), Reverse(gap.time.start)))?;
         let parts: GapParts = idlest.iter().map(|gap| gap.parts).sum();
         let cause = parts.cause();
         let part = parts.named().iter().find(|(name, _)| *name == cause).map_or(0, |(_, time)| *time);
@@ -154,7 +159,7 @@ impl Analysis {
             share: part as f64 / parts.total() as f64,
             idle_us: self.us(parts.total()),
             span_us: self.us(span.length()),
-            longest_us: self.us(longest.time.length()),
+            longest_us: self.us(longest.parts.total()),
             longest_at_us: self.us(longest.time.start),
             call,
         })

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpu_timeline::HostActivity;
@@ -195,40 +196,53 @@ fn busy(look: &Inspection<'_>, subject: &str, waits: Vec<Part>) -> Option<Claim>
     Some(claim)
 }
 
-/// Waits caused by calls of these kinds, by call name.
+/// Waits caused by calls of these kinds, by call name. Calls that allocate and free memory alternate, and one change spares them
+/// all: they are one claim.
 fn held_by(look: &Inspection<'_>, is_meant: impl Fn(HostActivity) -> bool) -> Vec<Claim> {
     let facts = look.facts;
-    struct HoldsByName {
+    #[derive(Default)]
+    struct Held {
         parts: Vec<Part>,
         holds: Vec<u32>,
+        time_by_name: BTreeMap<u32, i64>,
     }
-    let mut by_name: BTreeMap<u32, HoldsByName> = BTreeMap::new();
+    let mut claimed: BTreeMap<Option<u32>, Held> = BTreeMap::new();
     for late in look.late_launches() {
         let Blame::Hold(hold) = late.blame else { continue };
         let hold_record = &facts.holds[hold as usize];
         if !is_meant(hold_record.kind) {
             continue;
         }
-        let found = by_name
-            .entry(hold_record.name)
-            .or_insert_with(|| HoldsByName { parts: Vec::new(), holds: Vec::new() });
-        found.parts.push(Part { slot: Slot::Idle(late.idle), mid: late.time });
-        found.holds.push(hold);
+        let is_together = hold_record.kind == HostActivity::Allocation;
+        let held = claimed.entry((!is_together).then_some(hold_record.name)).or_default();
+        held.parts.push(Part { slot: Slot::Idle(late.idle), mid: late.time });
+        held.holds.push(hold);
+        *held.time_by_name.entry(hold_record.name).or_default() += late.time;
     }
-    let claims = by_name.into_iter().map(|(name, mut found)| {
-        found.holds.sort_unstable();
-        found.holds.dedup();
-        let calls = found.holds.len();
-        let held: i64 = found.holds.iter().map(|&hold| facts.holds[hold as usize].time.length()).sum();
-        found.holds.sort_by_key(|&hold| -facts.holds[hold as usize].time.length());
-        Claim::new(format!("{} ({})", facts.name(name), counted(calls, "call", "calls")), found.parts)
+    let claims = claimed.into_values().filter_map(|Held { parts, mut holds, time_by_name }| {
+        holds.sort_unstable();
+        holds.dedup();
+        let calls = holds.len();
+        let blocked: i64 = holds.iter().map(|&hold| facts.holds[hold as usize].time.length()).sum();
+        holds.sort_by_key(|&hold| -facts.holds[hold as usize].time.length());
+        let mut names: Vec<(u32, i64)> = time_by_name.into_iter().collect();
+        names.sort_by_key(|&(_, time)| Reverse(time));
+        let names: Vec<&str> = names.into_iter().map(|(name, _)| facts.name(name)).collect();
+        let listed = match names[..] {
+            [] => return None,
+            [name] => name.to_owned(),
+            [first, second] => format!("{first} and {second}"),
+            [first, second, ..] => format!("{first}, {second} and {} more", names.len() - 2),
+        };
+        let claim = Claim::new(format!("{listed} ({})", counted(calls, "call", "calls")), parts)
             .with_range(0.75, 1.0)
             .with_evidence(format!(
                 "blocked the host for {}; the device then idled until the host was ahead again",
-                duration(facts.us(held))
+                duration(facts.us(blocked))
             ))
-            .with_row(facts.sheets.waited_for, facts.name(name))
-            .with_events(found.holds.iter().map(|&hold| facts.holds[hold as usize].uid))
+            .with_row(facts.sheets.waited_for, names[0])
+            .with_events(holds.iter().map(|&hold| facts.holds[hold as usize].uid));
+        Some(claim)
     });
     claims.collect()
 }

@@ -117,6 +117,32 @@ fn a_first_use_holds_the_host_although_its_work_begins_before_it_returns() {
 }
 
 #[test]
+fn calls_that_allocate_and_free_are_one_finding() {
+    let program = ordinary(Program::new(), 1).late(2100.0);
+    let mut facts = ordinary(program, 1).facts();
+    let first = facts.names.len() as u32;
+    facts.names.extend(["cudaMalloc".to_owned(), "cudaFree".to_owned()]);
+    let end = facts.idle[0].span.end - 1_000;
+    let hold = |number: i64| Hold {
+        kind: HostActivity::Allocation,
+        time: Interval::new(end - 700_000 * (3 - number), end - 700_000 * (3 - number) + 300_000),
+        name: first,
+        uid: 0,
+    };
+    let free = |hold: &Hold| Hold {
+        time: Interval::new(hold.time.end, hold.time.end + 400_000),
+        name: first + 1,
+        ..hold.clone()
+    };
+    facts.holds = (0..3).map(hold).flat_map(|hold| [free(&hold), hold]).collect();
+    facts.idle[0].waited_for = Some(0);
+    let found = advice(&facts);
+    let about: Vec<&str> = found.findings.iter().map(|finding| finding.subject.as_str()).collect();
+    assert_eq!(about[0], "cudaFree and cudaMalloc (6 calls)", "{found:#?}");
+    assert!((gain(&found, "IDLE-ALLOC") - 2099.0).abs() < 0.1, "{found:#?}");
+}
+
+#[test]
 fn holds_of_several_threads_may_overlap() {
     let program = ordinary(Program::new(), 1).late(300.0);
     let mut facts = ordinary(program, 1).facts();

@@ -53,6 +53,18 @@ fn the_longest_gap_of_the_idlest_device_is_told() {
 }
 
 #[test]
+fn time_in_which_a_lost_graph_replay_may_have_run_is_not_idle() {
+    let mut fixture = one_gap();
+    fixture.launch("cudaGraphLaunch", (205.0, 5.0), 9);
+    let analysis = fixture.analyse(AnalysisOptions::default());
+    let idle_us =
+        analysis.timeline().unwrap().idle as f64 / analysis.trace().time_unit().per_microsecond() as f64;
+    let finding = analysis.gap_finding().unwrap();
+    assert_eq!((finding.idle_us, finding.longest_us), (idle_us, idle_us));
+    assert!(idle_us < 100.0, "{idle_us}");
+}
+
+#[test]
 fn a_budget_adds_up_to_the_window() {
     let budget = one_gap().table_with("time_budget", AnalysisOptions::default());
     let columns = "range | Wall (ms) | Compute (ms) | Exposed Copies (ms) | Host (ms) | Queued (ms)";
