@@ -141,7 +141,8 @@ fn segment(group: &StackedGroup) -> StackedSegment {
     let category = group.category.unwrap_or(OpCategory::Other);
     let mut details = vec![counted(group.count, "operation", "operations")];
     if let Some(spread) = &group.flops {
-        let by_time = spread.weighted_mean.map_or(String::new(), |mean| format!(", time-weighted mean {mean:.1}%"));
+        let by_time =
+            spread.weighted_mean.map_or(String::new(), |mean| format!(", time-weighted mean {mean:.1}%"));
         details.push(format!("{:.1}% to {:.1}% of peak FLOPs{by_time}", spread.min, spread.max));
     }
     StackedSegment { name: group.name.clone(), category: category as usize, time_us: group.time_us, details }

@@ -47,7 +47,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::LaunchAfterWork => "device events that start before their launch, treated as having no launch",
+            Fault::LaunchAfterWork => {
+                "device events that start before their launch, treated as having no launch"
+            }
             Fault::UnresolvedDependency => {
                 "dependencies between graph nodes that are not both in one replay, ignored"
             }
@@ -55,7 +57,9 @@ impl fmt::Display for Fault {
                 "dependencies between graph nodes with several matches, resolved to the first"
             }
             Fault::DependencyOnLater => "dependencies of graph nodes on later nodes, ignored",
-            Fault::DependencyOverlaps => "graph nodes that start before a dependency ends, treated as starting when it ends",
+            Fault::DependencyOverlaps => {
+                "graph nodes that start before a dependency ends, treated as starting when it ends"
+            }
             Fault::WaitsForLater => "stream waits for later work, ignored",
             Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, ignored",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, ignored",
