@@ -63,7 +63,7 @@ impl fmt::Display for Fault {
             Fault::WaitsForLater => "stream waits for later work, ignored",
             Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, ignored",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, ignored",
-            Fault::Circle => "circular dependencies, broken by ignoring one dependency of each",
+            Fault::Circle => "dependencies that close a cycle, ignored",
             Fault::FullQueue => {
                 "launches blocked by a full queue: predicted times still include these waits and are inexact"
             }
