@@ -146,7 +146,7 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         classes.iter().filter(|(class, _)| meant.contains(class)).map(|&(_, time)| time).sum()
     };
     let whole = path.time.end - path.time.start;
-    let kind = if length == whole { "" } else { " (the longest path through its dependencies)" };
+    let kind = if length == whole { "" } else { " (the longest chain of dependencies)" };
     let device =
         [PathClass::GpuCompute, PathClass::GpuCommunication, PathClass::GpuMemory, PathClass::GpuOther];
     let host = [PathClass::HostOperator, PathClass::HostRuntime, PathClass::HostUntraced];

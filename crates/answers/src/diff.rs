@@ -270,7 +270,7 @@ fn only_in_words<T: Borrow<TraceTree>>(
     let short = shortened_apart(names.iter().map(String::as_str), NAME_WIDTH, true);
     let mut named: Vec<&str> = names.iter().map(|name| short[name.as_str()].as_str()).collect();
     named.dedup();
-    let most = if only.len() > named.len() { ", most of it " } else { ": " };
+    let most = if only.len() > named.len() { ", largest: " } else { ": " };
     (units > 0).then(|| {
         format!(
             "only in {name}: {} with {}{most}{}",

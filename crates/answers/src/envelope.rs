@@ -118,7 +118,7 @@ pub struct Input {
     pub format: Option<&'static str>,
     /// Compression: `none`, `gzip`, `zstd`, `zip`; null if the file cannot be read.
     pub compression: Option<&'static str>,
-    /// Name and version of the recorder; null if the file states no more than its format.
+    /// Name and version of the recorder; null if the file does not name it.
     pub recorder: Option<String>,
     /// Devices named in it.
     pub devices: Vec<String>,
@@ -177,7 +177,7 @@ pub struct Trust {
     pub truncated: bool,
     /// Bytes of the unpacked file that could not be used; null if damaged compression leaves this unknown.
     pub bytes_lost: Option<u64>,
-    /// Number of entries of the file that are not events, and of events without a usable time.
+    /// Number of file entries that are not events, plus events without a usable time.
     pub events_lost: u64,
     /// Number of steps.
     pub steps: Option<u64>,
@@ -223,7 +223,7 @@ pub struct AnswerWarning {
     pub input: Option<String>,
     /// How often it happened; null if not countable.
     pub count: Option<u64>,
-    /// Where it happened first; null if unknown.
+    /// Where it first happened; null if unknown.
     pub first: Option<Place>,
     /// What was lost; null if nothing or unknown.
     pub lost: Option<Lost>,
@@ -351,7 +351,7 @@ pub struct AnswerFinding {
     pub confidence: &'static str,
     /// Rows as evidence.
     pub evidence: Vec<Row>,
-    /// Reasons to doubt it, as rules of `doctor`.
+    /// Reasons to doubt it, by rule of `doctor`.
     pub doubts: Vec<String>,
     /// What to do.
     pub action: String,

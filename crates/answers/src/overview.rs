@@ -153,7 +153,7 @@ fn coverage(summary: &Summary, facts: &mut Vec<Fact>) {
         facts.push(percent("coverage", format!("{reason}, share of device time"), *share));
     }
     if let Some(near) = coverage.near_percent {
-        let item = "time above 50% of the roofline, as a share of the time that has one".to_owned();
+        let item = "above 50% of the roofline, share of the time that has a roofline".to_owned();
         facts.push(percent("roofline", item, near));
     }
     const NAMED: usize = 5;

@@ -128,7 +128,7 @@ pub(crate) fn stacked_time(
     // A sum of nothing is −0.
     let total = groups.iter().map(|group| group.time_us).sum::<f64>() + 0.0;
     let picture = StackedTime {
-        title: format!("{title}: device time {} μs", decimal(total, 1)),
+        title: format!("{title}: device time {} µs", decimal(total, 1)),
         categories: CATEGORIES.map(|category| category.as_str().to_owned()).to_vec(),
         bars: bars.collect(),
         arrangement,
@@ -141,8 +141,9 @@ fn segment(group: &StackedGroup) -> StackedSegment {
     let category = group.category.unwrap_or(OpCategory::Other);
     let mut details = vec![counted(group.count, "operation", "operations")];
     if let Some(spread) = &group.flops {
-        let by_time = spread.weighted_mean.map_or(String::new(), |mean| format!(", by time {mean:.1}%"));
-        details.push(format!("FLOPs {:.1}% to {:.1}%{by_time}", spread.min, spread.max));
+        let by_time =
+            spread.weighted_mean.map_or(String::new(), |mean| format!(", time-weighted mean {mean:.1}%"));
+        details.push(format!("{:.1}% to {:.1}% of peak FLOPs{by_time}", spread.min, spread.max));
     }
     StackedSegment { name: group.name.clone(), category: category as usize, time_us: group.time_us, details }
 }

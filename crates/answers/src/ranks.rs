@@ -391,7 +391,7 @@ fn statements(finding: &JobFinding) -> Vec<String> {
     const NAMED: usize = 3;
     let share = |time: i64| decimal(time as f64 / finding.device.max(1) as f64 * 100.0, 1);
     let mut statements = vec![format!(
-        "communication takes {}% of device time, {}% exposed; ranks spend {}% of device time waiting in \
+        "communication takes {}% of the devices' time, exposed communication {}%; ranks spend {}% of the devices' time waiting in \
          collectives for the last rank to enter",
         share(finding.communication),
         share(finding.exposed_communication),
@@ -424,7 +424,7 @@ fn waited_for(straggler: &Straggler, finding: &JobFinding) -> String {
         .as_ref()
         .map_or_else(String::new, |(kind, what)| format!(": {}", why(*kind, what.as_deref())));
     format!(
-        "rank {} is a straggler: late for {}% of its collectives, by {late} ({}% of its device time){since}{why}",
+        "rank {} is a straggler: late for {}% of its collectives, by {late} ({}% of its device's time){since}{why}",
         straggler.rank,
         decimal(share, 1),
         decimal(straggler.share, 1),

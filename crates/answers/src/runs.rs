@@ -149,7 +149,8 @@ pub(crate) fn statements(comparison: &Comparison) -> Vec<String> {
             let count = counted(rows.len(), "row", "rows");
             let with = match comparison.is_cut_differently {
                 true => "such as".to_owned(),
-                false => format!("with {}{per_step}, most of it", duration(time)),
+                false if rows.len() == 1 => format!("with {}{per_step}:", duration(time)),
+                false => format!("with {}{per_step}, largest:", duration(time)),
             };
             lines.push(format!("{word} in {b}: {count} of {} {with} {}", table.sheet, first.name()));
         }

@@ -130,7 +130,7 @@ pub(crate) fn steady_durations(level: &Level, measured: &Measured) -> Vec<i64> {
 pub(crate) fn window_in_words(selected: &Selected) -> String {
     match (&selected.window, &selected.steps) {
         (Window::Named(range), _) => format!(
-            "figures cover only device work that the process launched in occurrence {} (from 0) of range {range}",
+            "figures cover only device work that the process launched in occurrence {} (counted from 0) of range {range}",
             range.index
         ),
         (Window::Launches(_), _) => "figures cover only device work launched in the window".to_owned(),

@@ -194,7 +194,7 @@ impl Report {
         let findings = self.advice.iter().flat_map(|advice| &advice.findings);
         why.findings = findings.filter(|finding| names(finding, &why.target)).map(NamedIn::from).collect();
         if self.advice.is_none() {
-            why.unknown.push("findings: no rules ran on this report".to_owned());
+            why.unknown.push("findings (no rules ran on this report)".to_owned());
         }
         Ok(why)
     }
@@ -214,7 +214,7 @@ impl Why {
             roofline: Vec::new(),
             findings: Vec::new(),
             rows: Vec::new(),
-            unknown: vec!["launches, modules and waits: this report has no call tree".to_owned()],
+            unknown: vec!["launches, modules and waits (this report has no call tree)".to_owned()],
         }
     }
 }
@@ -318,10 +318,10 @@ fn why_in_trace(analysis: &Analysis, target: &str, top: usize) -> Option<Why> {
     };
     why.roofline = roofline(analysis, &operators, top);
     if work.is_empty() {
-        why.unknown.push("device time: nothing it launched was recorded".to_owned());
+        why.unknown.push("device time (nothing it launched was recorded)".to_owned());
     } else if why.call_sites.is_empty() && kind != TargetKind::Module {
         why.unknown.push(
-            "modules and source lines: no Python frames were recorded here (set with_stack=True)".to_owned(),
+            "modules and source lines (no Python frames were recorded here; set with_stack=True)".to_owned(),
         );
     }
     Some(why)

@@ -278,7 +278,7 @@ fn executions(analysis: &JaxAnalysis) -> Option<String> {
     let gpus: BTreeSet<usize> = warm_up.iter().chain(&steady).map(|execution| execution.gpu).collect();
     let called = calls_of_host(analysis, name).map_or(0, |calls| calls * gpus.len());
     let count = match called > count {
-        true => format!("kernels of {count} of {called} executions recorded"),
+        true => format!("kernels recorded for {count} of {called} executions"),
         false => format!("{} on GPUs", counted(count, "execution", "executions")),
     };
     let mut line = format!("{name}: {count}, busy {} on average", duration(mean(&steady)));

@@ -83,7 +83,7 @@ Examples:
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
-  tracelens report trace.json.gz                   first page here, workbook beside the trace
+  tracelens report trace.json.gz                   summary here, workbook beside the trace
   tracelens report trace.json.gz -o page.html      a page to view and share
   tracelens report trace.json.gz -o sheets         a folder of CSV files
   tracelens report trace.json.gz --steady --json   steady iterations only, as JSON

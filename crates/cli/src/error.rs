@@ -248,7 +248,9 @@ fn meant(name: &str, known: &str) -> String {
 fn remedy_option(error: &answers::Error) -> Option<Cow<'static, str>> {
     if let answers::Error::UnknownArchitecture { name, known } = error {
         let meant = nearest(name, known.split(", ")).map(|meant| format!("did you mean {meant}?"));
-        return Some(meant.map_or("--gpu_arch_json_path reads any other from a file".into(), Cow::Owned));
+        return Some(
+            meant.map_or("--gpu_arch_json_path reads any other architecture from a file".into(), Cow::Owned),
+        );
     }
     let option = match error {
         answers::Error::NoGpuEvents { .. } => "`tracelens tree --all` shows the recorded events",
@@ -288,10 +290,10 @@ fn reader_of(kind: RecordingKind) -> &'static str {
 /// What the exit codes of the program mean.
 pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     (0, "Success. Problems with a recording that did not stop the run are shown as warnings."),
-    (1, "An output could not be written, or an internal error."),
+    (1, "An output could not be written, or an internal error occurred."),
     (
         2,
-        "Unusable options, a file that is not a recording or has nothing to show, or, with --quiet, a requested \
+        "Invalid options, a file that is not a recording or has nothing to show, or, with --quiet, a requested \
          plot that cannot be drawn.",
     ),
     (

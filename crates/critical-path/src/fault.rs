@@ -47,19 +47,23 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::LaunchAfterWork => "device events that start before their launch, treated as not launched",
+            Fault::LaunchAfterWork => {
+                "device events that start before their launch, treated as having no launch"
+            }
             Fault::UnresolvedDependency => {
-                "dependencies between graph nodes without matching nodes in a replay, ignored"
+                "dependencies between graph nodes that are not both in one replay, ignored"
             }
             Fault::AmbiguousDependency => {
                 "dependencies between graph nodes with several matches, resolved to the first"
             }
-            Fault::DependencyOnLater => "dependencies of graph nodes on later ones, ignored",
-            Fault::DependencyOverlaps => "graph nodes that start before a dependency ends",
-            Fault::WaitsForLater => "waits of streams for later work, ignored",
+            Fault::DependencyOnLater => "dependencies of graph nodes on later nodes, ignored",
+            Fault::DependencyOverlaps => {
+                "graph nodes that start before a dependency ends, treated as starting when it ends"
+            }
+            Fault::WaitsForLater => "stream waits for later work, ignored",
             Fault::SynchronizationWithoutCall => "synchronizations without a recorded call, ignored",
             Fault::UnknownSynchronization => "synchronizations of an unknown kind, ignored",
-            Fault::Circle => "circular dependencies, ignored",
+            Fault::Circle => "dependencies that close a cycle, ignored",
             Fault::FullQueue => {
                 "launches blocked by a full queue: predicted times still include these waits and are inexact"
             }

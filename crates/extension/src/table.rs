@@ -288,7 +288,7 @@ impl Operator {
             }
             (None, None, true) => {
                 if written.category.is_none() {
-                    return fault("an operator with its own figures needs a category");
+                    return fault("an operator with `flops` or `bytes` needs a `category`");
                 }
                 let known = written
                     .spec
@@ -300,7 +300,7 @@ impl Operator {
                     parameters: named(written.parameters)?,
                 }
             }
-            _ => return fault("an operator needs `like`, `family`, or `flops` with `bytes`"),
+            _ => return fault("an operator needs `like`, `family`, `flops` or `bytes`"),
         };
         let backward = Backward {
             is_modelled: written.backward.unwrap_or(true),

@@ -73,7 +73,7 @@ impl fmt::Display for Reason {
                 write!(f, "only one pass was recorded; within it, {part} repeats")
             }
             Reason::SinglePass(None) => f.write_str("only one pass was recorded"),
-            Reason::Capture => f.write_str("graphs were captured, but nothing that repeats was run"),
+            Reason::Capture => f.write_str("graphs were captured, but no repeating work was run"),
             Reason::NothingRepeats => f.write_str("no repetition covers most of the work"),
             Reason::NothingRecorded => f.write_str("neither operators nor device work were recorded"),
         }

@@ -235,7 +235,7 @@ struct TreeArguments {
     /// Omit events with less device time than this, in µs.
     #[serde(default)]
     min_us: f64,
-    /// Rows, 1 to 300. Default: 50.
+    /// Rows to return, 1 to 300. Default: 50.
     top: Option<usize>,
 }
 
@@ -253,7 +253,7 @@ struct PathArguments {
     trace: String,
     /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Rows, 1 to 500. Default: 20.
+    /// Rows to return, 1 to 500. Default: 20.
     top: Option<usize>,
 }
 
@@ -264,7 +264,7 @@ struct RunsArguments {
     baseline: String,
     /// The later run: a handle or a file.
     candidate: String,
-    /// Rows, 1 to 500. Default: 20.
+    /// Rows to return, 1 to 500. Default: 20.
     top: Option<usize>,
 }
 
@@ -278,7 +278,7 @@ struct AdviceArguments {
     /// Only these rules, such as IDLE-SYNC or IDLE-*.
     #[serde(default)]
     rules: Vec<String>,
-    /// Findings, 1 to 50. Default: 10.
+    /// Findings to return, 1 to 50. Default: 10.
     top: Option<usize>,
 }
 

@@ -160,8 +160,8 @@ struct ColumnView<'t> {
     kind: &'static str,
     /// Unit of the cells; null if they are not quantities.
     unit: Option<&'static str>,
-    /// What the figure refers to, if not the whole row: `call` for the mean over the row's calls, their spread, and the
-    /// FLOPs of one call.
+    /// What the figure refers to, if not the whole row: `call` for the mean and the spread over the row's calls, and
+    /// for the FLOPs of one call.
     per: Option<&'static str>,
     /// How to combine cells when rows are merged: `key`, `sum`, `min`, `max` or `none`.
     aggregate: &'static str,

@@ -133,7 +133,8 @@ pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advi
         gain: Some(Gain { low_us: 0.0, mid_us: 0.5 * left, high_us: left }),
         confidence: Confidence::Medium,
         evidence: vec![format!(
-            "{} of {} communication per rank is exposed, including waits for late ranks",
+            "{} of {} communication per rank is exposed, including waits for late ranks; the gain excludes waits for \
+             stragglers",
             duration(exposed),
             duration(communication)
         )],
@@ -143,7 +144,7 @@ pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advi
                 .to_owned(),
         ..Finding::new(
             "COMM-EXPOSED",
-            "exposed communication, excluding waits for late ranks",
+            "exposed communication",
             format!("{} ranks", found.ranks),
             Bucket::ExposedCommunication,
         )

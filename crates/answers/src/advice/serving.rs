@@ -134,7 +134,7 @@ impl Rule for DecodeLaunch {
         if parts.is_empty() {
             return Vec::new();
         }
-        let claim = Claim::new(format!("{} of {all} decode steps", all - graphs), parts)
+        let claim = Claim::new(format!("{} of {all} decode steps without a graph", all - graphs), parts)
             .with_range(0.75, 1.0)
             .with_evidence(format!("{graphs} of {all} decode steps replay a graph"))
             .with_row(facts.sheets.idle_causes, "host_wait");
@@ -273,7 +273,7 @@ mod tests {
         let late = found(DECODE_LAUNCH).unwrap();
         // Two steps, less the microsecond that a device takes between any two kernels.
         assert!((late.gain.unwrap().mid_us - 2.0 * 59.0).abs() < 0.1, "{late:#?}");
-        assert_eq!(late.subject, "2 of 3 decode steps");
+        assert_eq!(late.subject, "2 of 3 decode steps without a graph");
         assert!(found(PREFILL_STARVED).is_none(), "the first work of each step starts at once");
         assert!(found(BATCH_SMALL).unwrap().evidence[0].starts_with("3 of 3 decode steps"));
     }

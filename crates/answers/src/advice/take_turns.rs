@@ -39,7 +39,8 @@ impl Rule for TakeTurns {
     fn claims(&self, _: &Inspection<'_>) -> Vec<Claim> {
         let count = self.idle_of_devices.len();
         let idle = self.idle_of_devices.iter().sum::<f64>() / count as f64 * 100.0;
-        let text = format!("each of {count} devices is idle {}% of its window on average", decimal(idle, 1));
+        let text =
+            format!("on average, each of the {count} devices is idle {}% of its window", decimal(idle, 1));
         vec![Claim::without_time(Bucket::Idle, format!("{count} devices")).with_evidence(text)]
     }
 }

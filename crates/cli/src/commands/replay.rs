@@ -108,9 +108,10 @@ fn text(found: &OperatorsToReplay, replayable: usize, written: &[PathBuf], style
         TextColumn::right("median µs", move |operator: &ReplayedOperator| {
             median(operator).map(|us| decimal(us, 2)).unwrap_or_default()
         }),
-        TextColumn::right(if found.is_host_time { "% of host" } else { "% of device" }, |operator| {
-            share(operator, found).map(|share| decimal(share, 1)).unwrap_or_default()
-        }),
+        TextColumn::right(
+            if found.is_host_time { "% of host time" } else { "% of device time" },
+            |operator| share(operator, found).map(|share| decimal(share, 1)).unwrap_or_default(),
+        ),
         TextColumn::left("replay", verdict).kept(),
     ];
     let mut out = table(&columns, &found.operators, style);
@@ -147,7 +148,7 @@ fn text(found: &OperatorsToReplay, replayable: usize, written: &[PathBuf], style
                 names.join(", ")
             ));
         }
-        None => out.push_str("; -o DIR writes a program for them\n"),
+        None => out.push_str("; -o DIR writes a program that replays them\n"),
     }
     if style.unicode { out } else { out.replace('µ', "u") }
 }

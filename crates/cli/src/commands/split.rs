@@ -48,9 +48,7 @@ pub(crate) fn run(arguments: &SplitArguments, context: &Context<'_>) -> Result<(
         return Err(no_steps(&arguments.file, tree.trace()));
     }
     if arguments.max_num_seqs.is_some() && shown_by != ShownBy::EngineWork && !arguments.quiet {
-        console::warning(
-            "--max_num_seqs has no effect on steps whose phases are annotated or that have none",
-        );
+        console::warning("--max_num_seqs has no effect: the phases of the steps are annotated or unknown");
     }
     let range = chosen(arguments, steps.len())?;
     let alike = (arguments.representatives || arguments.steady).then(|| Alike::new(&tree, &steps));
@@ -330,7 +328,7 @@ impl fmt::Display for Listing<'_> {
                 write!(f, "    differs from the overall mix in {alone}% of its steps")?;
                 match details.output.index {
                     0 => writeln!(f)?,
-                    _ => writeln!(f, "; together with the rows above, in {together}%")?,
+                    _ => writeln!(f, "; together with the traces above, in {together}%")?,
                 }
             }
         }

@@ -114,21 +114,19 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
     let mut line = |text: &str| wrap(&escaped(text), "", "  ", width, &mut out);
     line(&format!("{}, {}", why.target, format!("{:?}", why.kind).to_lowercase()));
     if let Some(cost) = &why.cost {
-        let share =
-            cost.percent.map_or_else(String::new, |percent| format!(" ({}% of all)", decimal(percent, 1)));
-        line(&format!(
-            "{} of device time in {}{share}",
-            duration(cost.sum_us),
-            counted(cost.calls, "call", "calls")
-        ));
+        let time = match cost.percent {
+            Some(percent) => format!("{}, {}% of device time,", duration(cost.sum_us), decimal(percent, 1)),
+            None => format!("{} of device time", duration(cost.sum_us)),
+        };
+        line(&format!("{time} in {}", counted(cost.calls, "call", "calls")));
         let spread = |[least, middle, most]: [f64; 3]| {
             format!("{} to {}, median {}", duration(least), duration(most), duration(middle))
         };
         if let Some(call) = cost.call_us {
-            line(&format!("a call: {}", spread(call)));
+            line(&format!("per call: {}", spread(call)));
         }
         if let Some(step) = cost.step_us {
-            line(&format!("a step: {} ({})", spread(step), counted(cost.steps, "step", "steps")));
+            line(&format!("per step: {} ({})", spread(step), counted(cost.steps, "step", "steps")));
         }
     }
     let lists: [(&str, &[Part]); 5] = [
@@ -136,7 +134,7 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
         ("launches", &why.kernels),
         ("in modules", &why.modules),
         ("called from", &why.call_sites),
-        ("devices idle before it", &why.waits),
+        ("idle time before it", &why.waits),
     ];
     for (title, parts) in lists.iter().filter(|(_, parts)| !parts.is_empty()) {
         out.push_str(&format!("\n{title}\n"));
@@ -167,8 +165,9 @@ fn page(why: &Why, top: usize, style: Style) -> Result<String, Failure> {
     if !why.findings.is_empty() {
         out.push_str("\nrelated findings\n");
         for finding in &why.findings {
-            let gain =
-                finding.mid_us.map_or_else(String::new, |mid| format!(", {} recoverable", duration(mid)));
+            let gain = finding
+                .mid_us
+                .map_or_else(String::new, |mid| format!(", probably {} recoverable", duration(mid)));
             out.push_str(&format!("  {}. {}{gain}\n", finding.rank, finding.rule));
         }
     }

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &TreeArguments, context: &Context<'_>) -> Result<()
         let what = match (arguments.min_time, arguments.all) {
             (Some(least), _) => format!("roots with at least {least} µs of device time"),
             (None, true) => "events".to_owned(),
-            (None, false) => "events with GPU work; --all prints the others, too".to_owned(),
+            (None, false) => "events with GPU work; --all prints all events".to_owned(),
         };
         console::warning(format_args!("the tree has no {what}"));
     }

@@ -84,7 +84,7 @@ fn the_summary_says_who_is_waited_for_and_why() {
         "6 steps on all ranks: 10.00 ms each",
         // It enters at 3,102 µs of the steps from 2 on, the middle rank at 1,101. From the end of step 1's sum at 11,303 µs to
         // that of step 5's at 53,302 these four steps take 41,999.
-        "rank 2 is a straggler: late for 100.0% of its collectives, by 2.001 ms a step (19.1% of its device time), since step 2",
+        "rank 2 is a straggler: late for 100.0% of its collectives, by 2.001 ms a step (19.1% of its device's time), since step 2",
         "it computes longer, mainly in gemm_bf16",
     ]);
     assert!(!place.files("job").iter().any(|file| file.ends_with(".xlsx")));

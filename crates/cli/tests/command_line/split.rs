@@ -182,7 +182,7 @@ fn windows_of_the_mix_say_how_far_they_are_from_it() {
     outcome.with_summary(&[
         "mix_window_0_steps_2_to_3_prefill_0_prefilldecode_0_decode_2_bs2_conc2_trace.json.gz",
         "differs from the overall mix in 25.0% of its steps",
-        "differs from the overall mix in 37.5% of its steps; together with the rows above, in 12.5%",
+        "differs from the overall mix in 37.5% of its steps; together with the traces above, in 12.5%",
     ]);
     let details = json(&place, "out/execution_details.json");
     let distances = |of: &str| {

@@ -91,7 +91,7 @@ impl fmt::Display for SkipReason {
             }
             SkipReason::NoCaptures => f.write_str("the capture trace has no usable capture"),
             SkipReason::GraphCount { launches, captures } => {
-                write!(f, "the step launches {launches} graphs, its capture has {captures}")
+                write!(f, "the step's graph launches ({launches}) differ in number from the graphs of its capture ({captures})")
             }
             SkipReason::Mismatch(Mismatch::Counts) => {
                 f.write_str("the device events do not match the captured calls in number")
@@ -103,7 +103,7 @@ impl fmt::Display for SkipReason {
                 "the device events ran on several streams, and the capture does not name the launched kernels",
             ),
             SkipReason::Unnamed => f.write_str(
-                "the expected capture size was not launched, and kernel names do not tell which other was",
+                "the expected capture size was not launched, and kernel names do not show which other size was",
             ),
             SkipReason::NotEdited(error) => write!(f, "the tree could not be edited: {error}"),
         }

@@ -104,7 +104,11 @@ impl MatchNote {
             (0, 0) => "neither trace has",
             (0, _) => "A does not have",
             (_, 0) => "B does not have",
-            _ => return format!("of {a} blocks of A and {b} of B, no two have the same number of steps"),
+            _ => {
+                return format!(
+                    "no block of A has the same number of steps as a block of B (blocks: {a} in A, {b} in B)"
+                );
+            }
         };
         let least = if self.phase == Phase::Decode { "two or more consecutive steps" } else { "steps" };
         format!("{lacking} {least} of the phase with token counts")
@@ -344,7 +348,7 @@ mod pairing_tests {
         assert!(matches.pairs.is_empty());
         assert_eq!(
             matches.notes[0].reason(),
-            "of 1 blocks of A and 1 of B, no two have the same number of steps"
+            "no block of A has the same number of steps as a block of B (blocks: 1 in A, 1 in B)"
         );
         assert!(matches.notes[1].reason().starts_with("B does not have steps of the phase"));
     }

@@ -465,10 +465,11 @@ fn inferred_in_words(by: &[(Source, f64)], unknown_percent: f64, prompts_percent
             false => format!("the phase of {unknown_percent:.1}% is unknown"),
         });
     }
-    let mut words = format!("{}: no engine annotations or Python frames identify it", parts.join(", "));
+    let mut words =
+        format!("{}: no engine annotations or Python frames identify the phase", parts.join(", "));
     if prompts_percent > 0.0 {
         words += &format!(
-            ", {prompts_percent:.1}% are prompt steps whose attention does not show whether they also decode"
+            "; {prompts_percent:.1}% are prompt steps whose attention does not show whether they also decode"
         );
     }
     words

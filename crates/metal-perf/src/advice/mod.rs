@@ -255,7 +255,7 @@ impl Finding {
             Finding::HostFallback { .. } => "Operations on the host",
             Finding::HighGaps { .. } => "High op-to-op gaps",
             Finding::MatrixProduct { .. } => "Matmuls",
-            Finding::AboveRoofline { .. } => "More than the chip can do",
+            Finding::AboveRoofline { .. } => "Above the chip's peaks",
         }
     }
 
@@ -290,7 +290,7 @@ impl fmt::Display for Finding {
                     if ops.len() == 1 { "the gap" } else { "each gap" },
                 )?;
                 if let Some(percent) = saving_percent {
-                    write!(f, " ({percent:.1}% of all time)")?;
+                    write!(f, " ({percent:.1}% of total time)")?;
                 }
                 f.write_str(
                     ": capture the operations as a trace and replay it, avoid waiting for the device and reading \
@@ -298,7 +298,7 @@ impl fmt::Display for Finding {
                 )
             }
             Finding::MatrixProduct { bound: None, advice, .. } if advice.is_empty() => {
-                f.write_str("Not analyzed: its shapes, cores or time are not known.")
+                f.write_str("Not analyzed: shapes, number of cores or time unknown.")
             }
             Finding::MatrixProduct { advice, .. } if advice.is_empty() => {
                 f.write_str("✅ Nothing to change.")
@@ -315,7 +315,7 @@ impl fmt::Display for Finding {
                 for (number, (percent, of)) in figures.filter(|(percent, _)| **percent > 100.0).enumerate() {
                     write!(f, "{}{percent:.1}% of the {of}", if number == 0 { "" } else { " and " })?;
                 }
-                f.write_str(" is more than the chip can do: check that the right chip is assumed.")
+                f.write_str(": above the chip's peak. Check that the right chip is assumed.")
             }
         }
     }

@@ -33,7 +33,7 @@ class Input:
     compression: str | None
     """Compression: ``none``, ``gzip``, ``zstd``, ``zip``."""
     recorder: str | None
-    """Name and version of the recorder; None if the file states no more than its format."""
+    """Name and version of the recorder; None if the file does not name it."""
     devices: tuple[str, ...]
     """Devices named in it."""
     rank: int | None
@@ -100,9 +100,9 @@ class AnswerWarning:
     count: int | None
     """How often it happened."""
     first_uid: int | None
-    """The event where it happened first."""
+    """The event where it first happened."""
     first_offset: int | None
-    """Byte offset in the unpacked file where it happened first."""
+    """Byte offset in the unpacked file where it first happened."""
     lost: Lost | None
     message: str
     """What happened, and what to do."""
