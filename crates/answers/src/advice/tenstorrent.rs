@@ -113,7 +113,7 @@ fn remedy(found: &Found) -> Option<String> {
     Some(match found {
         Found::HostFallback { .. } => "run them on the device".to_owned(),
         Found::HighGaps { .. } => format!(
-            "capture the operations as a trace and replay it; remove waits for the device and reads from it; turn \
+            "capture a trace and replay it; remove waits for the device and reads from it; turn \
              runtime arguments that never change into compile-time arguments (gaps of {USUAL_GAP_US} µs are usual)"
         ),
         Found::MatrixProduct { advice, .. } => {

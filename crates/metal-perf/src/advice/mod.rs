@@ -293,7 +293,7 @@ impl fmt::Display for Finding {
                     write!(f, " ({percent:.1}% of total time)")?;
                 }
                 f.write_str(
-                    ": capture the operations as a trace and replay it, avoid waiting for the device and reading \
+                    ": capture a trace and replay it, avoid waiting for the device and reading \
                      from it, and turn runtime arguments that never change into compile-time arguments.",
                 )
             }
