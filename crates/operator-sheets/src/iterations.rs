@@ -455,7 +455,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
         NUMBER.with_role(Role::Detail).described("Number that the program assigned to the representative iteration; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
-        Column::nested("members", "Numbers of the iterations in the group; of consecutive ones, the first and the last.")
+        Column::nested("members", "Numbers of the iterations in the group; a run of consecutive iterations is given by its first and last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),
         NAME.field(|row: &GroupRow<'_>| row.level.name.as_str().into()),
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),

@@ -1,7 +1,7 @@
 //! Records that are missing.
 
 use hashbrown::{HashMap, HashSet};
-use sheets::numbers::{counted, decimal, duration, grouped};
+use sheets::numbers::{agreeing, counted, decimal, duration, grouped};
 use trace_ingest::{EventId, NumberGaps, Warning};
 use trace2tree::busy_time;
 
@@ -120,9 +120,10 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
     }
     let severity = severity_of_loss(count, lost.launches);
     let text = format!(
-        "{} of {} have no device event",
+        "{} of {} {} no device event",
         grouped(count.into()),
-        counted(lost.launches as usize, "launch", "launches")
+        counted(lost.launches as usize, "launch", "launches"),
+        agreeing(count, "has", "have")
     );
     Verdict::Fires(Found {
         of: Some(lost.launches),
@@ -140,9 +141,10 @@ pub(super) fn lost_replays(facts: &Facts<'_>) -> Verdict {
     let count = lost.replays.len() as u64;
     let found = (count > 0).then(|| {
         let text = format!(
-            "{} of {} have no device event: their device work was not recorded",
+            "{} of {} {} no device event: the device work was not recorded",
             grouped(count.into()),
             counted(lost.graph_launches as usize, "graph replay", "graph replays"),
+            agreeing(count, "has", "have"),
         );
         Found {
             of: Some(lost.graph_launches),
@@ -199,8 +201,12 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
     let all = largest.abs_diff(smallest).saturating_add(1);
     let missing = all - known.len();
     let found = (missing > 0).then(|| {
-        let text =
-            format!("{} of {} correlation ids are missing", grouped(missing.into()), grouped(all.into()));
+        let text = format!(
+            "{} of {} {} missing",
+            grouped(missing.into()),
+            counted(all as usize, "correlation id", "correlation ids"),
+            agreeing(missing, "is", "are")
+        );
         Found { of: Some(all), ..Found::new(Severity::Warning, missing, text) }
     });
     found.into()
@@ -214,9 +220,10 @@ pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
         return Verdict::Sound { guarded: missing };
     }
     let text = format!(
-        "{} of {} are missing from the recording: their numbers are skipped",
+        "{} of {} {} missing from the recording, judging by gaps in the dispatch numbers",
         grouped(missing.into()),
-        counted(of as usize, "kernel dispatch", "kernel dispatches")
+        counted(of as usize, "kernel dispatch", "kernel dispatches"),
+        agreeing(missing, "is", "are")
     );
     Verdict::Fires(Found { of: Some(of), ..Found::new(severity_of_loss(missing, of), missing, text) })
 }
@@ -262,7 +269,11 @@ pub(super) fn without_correlation(facts: &Facts<'_>) -> Verdict {
         return Verdict::Sound { guarded };
     }
     let time = facts.busy(&without);
-    let text = format!("{} have no correlation id and belong to no operator", facts.share(count, time));
+    let text = format!(
+        "{} {} to no operator, for lack of a correlation id",
+        facts.share(count, time),
+        agreeing(count, "belongs", "belong")
+    );
     let found = Found {
         of: Some(facts.device.len() as u64),
         time: Some(time),

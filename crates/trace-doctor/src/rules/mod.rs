@@ -234,7 +234,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R8",
         looks_for: "a file without the GPU's name",
-        remedy: "Specify the GPU for the report.",
+        remedy: "Choose an architecture for the report with --gpu_arch_platform or --gpu_arch_json_path.",
         harm: Harm::Missing(&[Figure::Rooflines]),
         consequence: None,
         elsewhere: &[],
@@ -402,7 +402,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L4",
-        looks_for: "faults in the recorder's log",
+        looks_for: "errors and warnings in the recorder's log",
         remedy: "Record fewer steps, or with larger buffers; see the recorder's log.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: None,
@@ -472,7 +472,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "C1",
         looks_for: "device events that start before their launch",
-        remedy: "Do not use queue times of this recording; newer recorders convert clocks better (kineto #1380).",
+        remedy: "Do not use queue times from this recording; newer recorders convert clocks better (kineto #1380).",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
         elsewhere: &[],
