@@ -120,7 +120,7 @@ const GROUP: Column = Column::identifier(
 .with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or why it is not: partial (truncated by the recording, without device work, or the first iteration, if it lacks a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10% and four deviations from its group's median). Outside iterations: before, between or after.",
+    "steady, or why it is not: partial (truncated by the recording, without device work, or the first iteration, if it lacks a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (off its group's median by more than 10% and four standard deviations, estimated from the median deviation). Outside iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",

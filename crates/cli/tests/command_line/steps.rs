@@ -47,7 +47,7 @@ fn the_picture_shows_the_steps_their_phases_and_their_tokens() {
         "15360",
         "15",
         "14",
-        "1 of 4 steps have no device work: not drawn.",
+        "1 of 4 steps has no device work: not drawn.",
     ] {
         assert!(svg.contains(part), "no {part:?} in {svg}");
     }

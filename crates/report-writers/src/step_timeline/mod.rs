@@ -34,6 +34,7 @@ mod layout;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use sheets::numbers::{agreeing, counted};
 
 use self::layout::{
     Direction, EngineLayout, FEW, Frequencies, LABEL_SIZE, Lane, MANY, MOST_LANES, NARROW, PARTS, TimeScale,
@@ -89,8 +90,8 @@ impl MeasuredOn {
 
     fn lacking(self) -> &'static str {
         match self {
-            MeasuredOn::Device => "have no device work",
-            MeasuredOn::Host => "have no time on the host",
+            MeasuredOn::Device => "no device work",
+            MeasuredOn::Host => "no time on the host",
         }
     }
 }
@@ -304,16 +305,21 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     }
     let crowded: usize = layouts.iter().map(|layout| layout.crowded).sum();
     if crowded > 0 {
-        notes.push(format!("{crowded} steps overlap more than {MOST_LANES} others and share the last lane."));
+        notes.push(format!(
+            "{} more than {MOST_LANES} others and {} the last lane.",
+            counted(crowded, "step overlaps", "steps overlap"),
+            agreeing(crowded as u64, "shares", "share")
+        ));
     }
     let unplaced = timeline.steps().filter(|step| step.place().is_none()).count();
     if unplaced > 0 {
         let lacking = timeline.measured_on.lacking();
-        notes.push(format!("{unplaced} of {steps} steps {lacking}: not drawn."));
+        let has = agreeing(unplaced as u64, "has", "have");
+        notes.push(format!("{unplaced} of {steps} steps {has} {lacking}: not drawn."));
     }
     let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);
     if hidden > 0 {
-        notes.push(format!("{hidden} more engines are not drawn."));
+        notes.push(format!("{} not drawn.", counted(hidden, "more engine is", "more engines are")));
     }
     if !timeline.footnote.is_empty() {
         notes.push(timeline.footnote.clone());

@@ -197,8 +197,8 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R4",
         looks_for: "operators without Python frames",
-        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; it slows the \
-                 host.",
+        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; recording \
+                 stacks slows the host.",
         harm: Harm::Missing(&[Figure::Modules, Figure::CallStacks, Figure::ModulesOfMemory]),
         consequence: None,
         elsewhere: &[],
