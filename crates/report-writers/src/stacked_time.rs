@@ -29,6 +29,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use sheets::numbers::counted;
 
 use crate::picture::{
     Area, DrawError, INK, MARGIN, WIDTH, grouped, is_dark, legend, notes_height, pixels, rectangle, rgb,
@@ -283,7 +284,8 @@ fn notes(picture: &StackedTime, placed: &[Vec<Placed<'_>>]) -> Vec<String> {
     if count > 0 {
         let bars = placed.iter().filter(|bar| !bar.is_empty()).count().max(1) as f64;
         notes.push(format!(
-            "Not labeled: {count} segments below {:.0}%, {:.1}% in total.",
+            "Not labeled: {} below {:.0}%, {:.1}% in total.",
+            counted(count, "segment", "segments"),
             LABELLED * 100.0,
             share / bars * 100.0
         ));
@@ -350,7 +352,7 @@ mod tests {
         let segments = vec![segment("large", 0, 98.5), segment("small", 1, 1.5)];
         let svg = picture(vec![bar("", segments)]).to_svg().unwrap();
         assert!(svg.contains("large") && !svg.contains("small"));
-        assert!(svg.contains("Not labeled: 1 segments below 2%, 1.5% in total."), "{svg}");
+        assert!(svg.contains("Not labeled: 1 segment below 2%, 1.5% in total."), "{svg}");
     }
 
     #[test]

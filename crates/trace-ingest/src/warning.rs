@@ -378,8 +378,11 @@ fn unused(phase: Option<char>) -> String {
 /// Tables with their rows, cut when they are many.
 fn names(tables: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
-    let shown: Vec<String> =
-        tables.iter().take(SHOWN).map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
+    let shown: Vec<String> = tables
+        .iter()
+        .take(SHOWN)
+        .map(|(name, rows)| format!("{name} ({rows} {})", if *rows == 1 { "row" } else { "rows" }))
+        .collect();
     let more = if tables.len() > SHOWN { ", ..." } else { "" };
     format!("{}{more}", shown.join(", "))
 }

@@ -1,5 +1,7 @@
 //! What the sheets leave out.
 
+use sheets::numbers::counted;
+
 /// Something of the trace that a sheet does not show although a reader might look for it there.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum Notice {
@@ -160,6 +162,7 @@ impl Notice {
 
 /// Units and precisions with the number of calls.
 fn listed(calls: &[(String, usize)]) -> String {
-    let listed: Vec<String> = calls.iter().map(|(spec, calls)| format!("{spec} ({calls} calls)")).collect();
+    let listed: Vec<String> =
+        calls.iter().map(|(spec, calls)| format!("{spec} ({})", counted(*calls, "call", "calls"))).collect();
     listed.join(", ")
 }

@@ -501,7 +501,7 @@ fn empty_recordings_are_refused_with_what_is_known_of_them() {
     let error = refused(&kernel(0, 0, 0, 50, PROCESS));
     assert!(error.contains("without collected times"), "{error}");
     let error = refused(&kernel_table("CUPTI_ACTIVITY_KIND_KERNEL_V3B", Some(20)));
-    assert!(error.contains("CUPTI_ACTIVITY_KIND_KERNEL_V3B (1 rows)"), "{error}");
+    assert!(error.contains("CUPTI_ACTIVITY_KIND_KERNEL_V3B (1 row)"), "{error}");
 }
 
 #[test]
