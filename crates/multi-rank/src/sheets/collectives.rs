@@ -42,7 +42,7 @@ fn sheet<'a, R: 'a>(
 
 const ID: Column = Column::text(
     "collective_id",
-    "Process group of the collective and its number within the group; the same for all kernels of the collective.",
+    "Process group, and number of the collective within it; the same for all kernels of the collective.",
 );
 const GROUP: Column =
     Column::text("Process Group Name", "Name of the group in the program.").with_role(Role::Detail);

@@ -229,6 +229,7 @@ pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
 }
 
 pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
+    const STOPPED_EARLY: &str = "CUPTI stopped early";
     let log = facts.trace.facts().log;
     // A recorder without a GPU of NVIDIA or AMD says so, which is no fault.
     let (missing_gpus, guarded) = match facts.device.is_empty() || facts.has_foreign_device() {
@@ -236,24 +237,34 @@ pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
         false => (log.missing_gpus, 0),
     };
     let kinds = [
-        (Severity::Error, u64::from(log.stopped_early), "CUPTI stopped early"),
-        (Severity::Warning, log.out_of_order, "device records before their launch"),
-        (Severity::Note, log.out_of_range, "dropped device records outside the window"),
-        (Severity::Note, log.invalid_external_ids, "invalid External ids"),
-        (Severity::Note, log.unexpected_events, "unexpected device records"),
-        (Severity::Note, log.errors + missing_gpus, "errors"),
-        (Severity::Note, log.warnings, "warnings"),
+        (Severity::Error, u64::from(log.stopped_early), STOPPED_EARLY, STOPPED_EARLY),
+        (
+            Severity::Warning,
+            log.out_of_order,
+            "device record before its launch",
+            "device records before their launch",
+        ),
+        (
+            Severity::Note,
+            log.out_of_range,
+            "dropped device record outside the window",
+            "dropped device records outside the window",
+        ),
+        (Severity::Note, log.invalid_external_ids, "invalid External id", "invalid External ids"),
+        (Severity::Note, log.unexpected_events, "unexpected device record", "unexpected device records"),
+        (Severity::Note, log.errors + missing_gpus, "error", "errors"),
+        (Severity::Note, log.warnings, "warning", "warnings"),
     ];
-    let said: Vec<_> = kinds.into_iter().filter(|&(_, count, _)| count > 0).collect();
+    let said: Vec<_> = kinds.into_iter().filter(|&(_, count, ..)| count > 0).collect();
     let Some(severity) = said.iter().map(|&(severity, ..)| severity).max() else {
         return Verdict::Sound { guarded };
     };
-    let texts = said.iter().map(|&(_, count, what)| match what {
-        "CUPTI stopped early" => what.to_owned(),
-        _ => format!("{}: {what}", grouped(count.into())),
+    let texts = said.iter().map(|&(_, count, one, several)| match one {
+        STOPPED_EARLY => one.to_owned(),
+        _ => counted(count as usize, one, several),
     });
     let text = format!("the recorder reports: {}", texts.collect::<Vec<_>>().join("; "));
-    let count = said.iter().map(|&(_, count, _)| count).sum();
+    let count = said.iter().map(|&(_, count, ..)| count).sum();
     Verdict::Fires(Found { guarded, ..Found::new(severity, count, text) })
 }
 
