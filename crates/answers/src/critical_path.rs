@@ -14,7 +14,7 @@ use trace2tree::{TraceTree, TreeOptions};
 
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::numbers::{counted, decimal, duration, grouped};
+use crate::numbers::{counted, decimal, duration};
 use crate::parts::SheetNames;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
 use crate::rows::did_you_mean;
