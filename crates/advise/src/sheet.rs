@@ -20,7 +20,7 @@ const MOST_BARS: usize = 10;
 #[must_use]
 pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
     let fields = [
-        Column::count("rank", "Position by expected gain, from 1; findings without a figure come last.")
+        Column::count("rank", "Position by probable gain, from 1; findings without a figure come last.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rank.into()),
         Column::text("rule", "Rule behind the finding; see crates/advise/README.md.")
@@ -37,10 +37,10 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         Column::percent("share_percent", "gain_us as a share of the window.")
             .with_role(Role::Headline)
             .field(|finding: &&Finding| finding.share_percent.into()),
-        Column::microseconds("gain_low_us", "Guaranteed saving.")
+        Column::microseconds("gain_low_us", "Lower bound of the estimated saving.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.low_us).into()),
-        Column::microseconds("gain_high_us", "Largest possible saving.")
+        Column::microseconds("gain_high_us", "Upper bound of the estimated saving.")
             .with_role(Role::Detail)
             .field(|finding: &&Finding| finding.gain.map(|gain| gain.high_us).into()),
         Column::text("confidence", "high: measured in the recording. medium: from a model, or suggested by shapes. low: a guess.")

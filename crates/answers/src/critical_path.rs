@@ -14,7 +14,7 @@ use trace2tree::{TraceTree, TreeOptions};
 
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::numbers::{counted, decimal, duration, grouped};
+use crate::numbers::{counted, decimal, duration};
 use crate::parts::SheetNames;
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, tables, title, titled};
 use crate::rows::did_you_mean;
@@ -181,13 +181,13 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
             what_if.changes.iter().map(|change| format!("{} × {}", short[&*change.name], change.factor));
         let saved = whole - what_if.replayed.duration;
         format!(
-            "with {}: {} instead of {}, {} saved ({}%; {} events changed)",
+            "with {}: {} instead of {}, {} saved ({}%; {} changed)",
             changes.collect::<Vec<_>>().join(", "),
             duration(us(what_if.replayed.duration)),
             duration(us(whole)),
             duration(us(saved)),
             decimal(percent(saved, whole).unwrap_or_default(), 1),
-            grouped(what_if.replayed.matched as u128),
+            counted(what_if.replayed.matched, "event", "events"),
         )
     }));
     lines

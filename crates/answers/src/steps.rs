@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use iterations::{Evidence, Figures, Iteration, Level, Mark, Measured, MeasuredIterations, Selected, Window};
 use operator_sheets::Iterated;
 
-use crate::numbers::{duration, grouped};
+use crate::numbers::{agreeing, duration, grouped};
 
 /// How many steps the program took; `None` if unknown.
 pub(crate) fn step_count(analysis: &impl Iterated) -> Option<u64> {
@@ -79,9 +79,10 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     if !without_work.is_empty() {
         write!(
             sentence,
-            "; {} of {} {noun} have no recorded device work",
+            "; {} of {} {noun} {} no recorded device work",
             grouped(without_work.len() as u128),
             grouped(count as u128),
+            agreeing(without_work.len() as u64, "has", "have"),
         )
         .ok()?;
     }
@@ -91,7 +92,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     }
     if marked.len() > NAMED {
         let more = marked.len() - NAMED;
-        let are = if more == 1 { "is" } else { "are" };
+        let are = agreeing(more as u64, "is", "are");
         write!(sentence, "; {} more {are} not steady", grouped(more as u128)).ok()?;
     }
     Some(sentence)

@@ -1,12 +1,14 @@
 //! What is odd about the recordings of a job.
 
+use sheets::numbers::agreeing;
+
 use crate::members::Members;
 
 /// What a reader has to know of the recordings before trusting the figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum Diagnostic {
     /// Ranks of the job without a recording.
-    #[error("{} of {of} ranks have no recording ({ranks}): collectives are analyzed without them", .ranks.len())]
+    #[error("{} of {of} ranks {} no recording ({ranks}): collectives are analyzed without {}", .ranks.len(), agreeing(.ranks.len() as u64, "has", "have"), agreeing(.ranks.len() as u64, "it", "them"))]
     #[diagnostic(code("job/ranks-missing"), severity(Warning))]
     RanksMissing {
         /// Which.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use sheets::numbers::counted;
 use trace_ingest::EventId;
 
 use crate::analysis::NsysAnalysis;
@@ -56,17 +57,17 @@ impl fmt::Display for NsysFinding {
             ),
             NsysFinding::LostGraphs { count } => write!(
                 f,
-                "{count} CUDA graph launches have no recorded work, so GPU time is missing from all figures: record \
-                 with --cuda-graph-trace=node"
+                "{} no recorded work, so GPU time is missing from all figures: record with --cuda-graph-trace=node",
+                counted(count, "CUDA graph launch has", "CUDA graph launches have")
             ),
             NsysFinding::NoElementTypes => f.write_str(
-                "operator shapes were recorded, element types were not: tracelens nsys --assume_dtype bf16 gives \
+                "operator shapes were recorded, but element types were not: tracelens nsys --assume_dtype bf16 gives \
                  FLOPs, bytes and rooflines",
             ),
             NsysFinding::PageableCopies { count, time } => write!(
                 f,
-                "{count} asynchronous copies from or to pageable memory blocked the host for {:.3} ms: pin \
-                 the memory (sheet sync_summary)",
+                "{} from or to pageable memory blocked the host for {:.3} ms: pin the memory (sheet sync_summary)",
+                counted(count as usize, "asynchronous copy", "asynchronous copies"),
                 time as f64 / 1e6
             ),
         }

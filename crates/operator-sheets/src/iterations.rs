@@ -120,7 +120,7 @@ const GROUP: Column = Column::identifier(
 .with_role(Role::Detail);
 const STATE: Column = Column::text(
     "state",
-    "steady, or why it is not: partial (truncated by the recording, without device work, or the first iteration, if it lacks a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (more than 10% and four deviations from its group's median). Outside iterations: before, between or after.",
+    "steady, or why it is not: partial (truncated by the recording, without device work, or the first iteration, if it lacks a wait that all others have), warm-up (one of the first, and slower), different (unlike all others), slow or fast (off its group's median by more than 10% and four standard deviations, estimated from the median deviation). Outside iterations: before, between or after.",
 );
 const PHASE: Column = Column::text(
     "phase",
@@ -455,7 +455,7 @@ pub fn iteration_groups_sheet<'a, A: Iterated + 'static>() -> Sheet<'a, A> {
             .field(|row: &GroupRow<'_>| ((row.level.first + row.group.representative) as u64).into()),
         NUMBER.with_role(Role::Detail).described("Number that the program assigned to the representative iteration; empty if none.")
             .field(|row: &GroupRow<'_>| row.representative().and_then(|iteration| iteration.number).into()),
-        Column::nested("members", "Numbers of the iterations in the group; of consecutive ones, the first and the last.")
+        Column::nested("members", "Numbers of the iterations in the group; a run of consecutive iterations is given by its first and last.")
             .field(|row: &GroupRow<'_>| runs(row.level.first, &row.group.iterations).into()),
         NAME.field(|row: &GroupRow<'_>| row.level.name.as_str().into()),
         SOURCE.field(|row: &GroupRow<'_>| row.level.evidence.as_str().into()),

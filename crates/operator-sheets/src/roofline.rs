@@ -277,7 +277,7 @@ pub fn roofline_sheet<'a, A: Rooflines>() -> Sheet<'a, A> {
         .field(|end: &LineEnd<'_>| end.roof.map(|roof| roof.peak.to_string()).into()),
         Column::text(
             "Peak Basis",
-            "Source of the line's height: nominal (vendor's data sheet) or achievable (measured with the best known program); always nominal for the memory slope.",
+            "Source of the line's height: nominal (vendor's data sheet) or achievable (measured with the fastest known kernel); always nominal for the memory slope.",
         ).with_role(Role::Detail)
         .field(|end: &LineEnd<'_>| end.roof.map_or(PeakBasis::Nominal, |roof| roof.basis).to_string().into()),
         LABEL.field_in(|&bandwidth_gb_per_s: &f64, end: &LineEnd<'_>| label(end.roof, bandwidth_gb_per_s).into()),
@@ -415,7 +415,7 @@ pub fn roofline_points_sheet<'a, A: Rooflines>(description: &'static str) -> She
             .field_in(|points: &Points<'_, A>, row: &PointRow<'_>| -> Cell<'_> { percent(row.point.time, points.kernel_time).into() }),
         Column::identifier(
             "ex_UID",
-            "Index of the first of these calls in the trace's event list, as in unified_perf_summary.",
+            "Index of the first of these calls in the file's event list, as in unified_perf_summary.",
         )
         .field(|row: &PointRow<'_>| row.point.uid.into()),
     ];

@@ -26,7 +26,7 @@ pub fn short_kernel_histogram<'a, A>(
     ];
     Sheet::with_context(
         name,
-        "Distribution of durations below the threshold, in equal bins from shortest to longest; needs --short_kernel_study.",
+        "Distribution of durations below the threshold, in bins of equal width from shortest to longest; needs --short_kernel_study.",
         fields,
         move |analysis| {
             let (durations, bins) = durations(analysis)?;

@@ -159,14 +159,14 @@ pub const TIME_MS: Column = Column::milliseconds(
     "time ms",
     "Time of this kind across all devices of the trace, overlaps counted once.",
 );
-pub const TIME_SHARE: Column = Column::percent("percent", "The column time ms as a share of total_time.");
+pub const TIME_SHARE: Column = Column::percent("percent", "time ms as a share of total_time.");
 pub const HOST_US: Column = Column::microseconds(
     "host_us",
     "Host self time of the operators, summed over calls: their durations minus those of their direct children on the same thread.",
 ).showing(&[Figure::HostTimes])
 .with_role(Role::Headline);
 pub const EX_UID: Column =
-    Column::identifier("ex_UID", "Index of the first of these calls in the trace's event list.");
+    Column::identifier("ex_UID", "Index of the first of these calls in the file's event list.");
 pub const OPERATION_COUNT: Column = Column::count("operation_count", "Number of calls.");
 pub const DIRECT_US: Statistics = statistics!(
     "total_direct_kernel_time",
@@ -299,11 +299,11 @@ pub mod collectives {
     );
     pub const GROUP: Column = Column::text(
                 "Process Group Name",
-                "Process group. An unnamed group is called all if the trace names no groups and uses one stream, otherwise Unknown_Group.",
+                "Process group. An unnamed group appears as `all` if the trace names no groups and uses one stream, otherwise as `Unknown_Group`.",
             ).with_role(Role::Detail).distinguishing();
     pub const DURATION_SUM: Column = Column::microseconds(
         "dur_sum",
-        "Sum of durations in µs of the kernels (or of the calls named in the column timed), including waits for other ranks.",
+        "Sum of durations in µs of the kernels (of the host calls where the column `timed` says so), including waits for other ranks.",
     )
     .showing(&[Figure::SumsOfDeviceTime])
     .with_role(Role::Headline);
@@ -359,7 +359,7 @@ pub mod overlap {
 
     pub const NAMES: Column = Column::nested(
         "overlapping_kernel_names",
-        "Kernels of other operators that ran concurrently on another stream for at least 1 µs, by start time; empty if none; in overlap sheets only.",
+        "Kernels of other operators that ran concurrently on another stream for at least 1 µs, in order of start time; empty if none; in overlap sheets only.",
     ).with_role(Role::Detail);
     pub const DETAILS: Column = Column::nested(
         "overlapping_kernels_details_summary",

@@ -13,6 +13,11 @@ pub fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{} {}", grouped(count as u128), if count == 1 { one } else { several })
 }
 
+/// The word that agrees with a count: `1 of 4 launches has`, `2 of 4 launches have`.
+pub fn agreeing(count: u64, one: &'static str, several: &'static str) -> &'static str {
+    if count == 1 { one } else { several }
+}
+
 /// A number with its thousands apart and a fixed number of decimals.
 pub fn decimal(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");

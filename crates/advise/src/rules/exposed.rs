@@ -237,7 +237,7 @@ impl Rule for CopyExposed {
             .with_row(facts.sheets.timeline, "exposed_memcpy_time");
         if hidden < 1.0 {
             claim = claim.with_evidence(format!(
-                "only {} of device work could run beside them; copying less saves the rest",
+                "at most {} of other device work could overlap the copies; only copying less saves the rest",
                 duration(facts.us(work))
             ));
         }
@@ -246,7 +246,8 @@ impl Rule for CopyExposed {
             claim = claim.with_evidence(format!("{} bytes at {rate:.1} GB/s", grouped(size.into())));
         }
         if pageable > 0 {
-            claim = claim.with_evidence(format!("{pageable} of them use pageable host memory"));
+            let copies = counted(pageable, "copy uses", "copies use");
+            claim = claim.with_evidence(format!("{copies} pageable host memory"));
         }
         vec![claim.with_range(0.75, 1.0)]
     }

@@ -125,8 +125,8 @@ fn claims(facts: &Facts, found: FoundBySequence, low: f64, high: f64, how: &str)
             .with_range(low, most.clamp(1.0, high))
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{} on one queue, {} in all; {how} {}",
-                counted(found.count, "sequence", "sequences"),
+                "{}, {} in all; {how} {}",
+                counted(found.count, "sequence on one stream", "sequences, each on one stream"),
                 duration(facts.us(found.time)),
                 duration(facts.us(found.saved))
             ))
@@ -213,7 +213,7 @@ impl Rule for FuseChain {
                 from = to;
             }
         }
-        claims(facts, found, 0.7, 1.15, "one fused kernel saves")
+        claims(facts, found, 0.7, 1.15, "fusing them saves")
     }
 }
 
@@ -284,7 +284,7 @@ impl Rule for FuseEpilogue {
                 }
             }
         }
-        let claims = claims(facts, found, 0.7, 1.0, "an epilogue saves");
+        let claims = claims(facts, found, 0.7, 1.0, "fused epilogues save");
         claims.into_iter().map(|claim| Claim { removes_launches: true, ..claim }).collect()
     }
 }
@@ -338,7 +338,7 @@ impl Rule for FuseAttention {
                 }
             }
         }
-        claims(facts, found, 0.7, 1.15, "one attention kernel saves")
+        claims(facts, found, 0.7, 1.15, "fused attention saves")
     }
 }
 

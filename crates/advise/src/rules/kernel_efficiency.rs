@@ -36,9 +36,11 @@ impl Rule for KernelEfficiency {
                 "check the shapes, padding and types of these instructions, and autotuning (xla_gpu_autotune_level, \
                  Triton GEMMs)"
             }
-            Program::Native => "try another or a newer library, tune, and check operand layout and alignment",
+            Program::Native => {
+                "try another library or a newer version, tune, and check operand layout and alignment"
+            }
             Program::PyTorch => {
-                "try another or a newer library, tune (TunableOp, max-autotune), and check operand layout and \
+                "try another library or a newer version, tune (TunableOp, max-autotune), and check operand layout and \
                  alignment; tracelens replay runs the operators alone"
             }
         }

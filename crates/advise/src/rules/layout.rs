@@ -26,8 +26,8 @@ impl Rule for Layout {
                  these instructions"
             }
             Program::Native => {
-                "keep data in the layout and type that the next kernel reads, or convert it within the kernels \
-                 beside"
+                "keep data in the layout and type that the next kernel reads, or fuse the conversion into a \
+                 neighboring kernel"
             }
             Program::PyTorch => {
                 "keep one memory format (channels_last for convolutions) and one dtype, with views and strides that \

@@ -32,8 +32,9 @@ impl Rule for Missing {
                     ("Python frames", "with_stack=True: without it, findings lack source lines")
                 }
                 RecordingGap::Device => (
-                    "a known device",
-                    "--gpu_arch_json_path: without peaks, no kernel can be compared with the roofline",
+                    "a device with known peak rates",
+                    "choose an architecture with --gpu_arch_platform or --gpu_arch_json_path: without peaks, no \
+                     kernel can be compared with the roofline",
                 ),
                 RecordingGap::Launches => (
                     "launches",

@@ -1,3 +1,5 @@
+use sheets::numbers::counted;
+
 use crate::facts::Program;
 use crate::rule::{Claim, Inspection, Part, Rule, Slot};
 
@@ -42,7 +44,7 @@ impl Rule for Recompute {
         }
         let claim = Claim::new("the backward pass", parts)
             .with_range(0.8, 1.0)
-            .with_evidence(format!("{kernels} kernels repeat forward work"));
+            .with_evidence(format!("{} forward work", counted(kernels, "kernel repeats", "kernels repeat")));
         vec![claim]
     }
 }

@@ -78,9 +78,9 @@ impl Rule for RelativeEfficiency {
                     .with_range(0.75, 1.1)
                     .with_confidence(Confidence::High)
                     .with_evidence(format!(
-                        "{} took {fastest:.1} to {slowest:.1} times as long as the best call of the same \
-                         size",
-                        counted(calls, "call", "calls")
+                        "{} took {} times as long as the best call of the same size",
+                        counted(calls, "call", "calls"),
+                        ratios(fastest, slowest)
                     ))
                     .with_row(facts.sheets.operators, facts.name(name));
                 claims.push(claim);
@@ -88,6 +88,12 @@ impl Rule for RelativeEfficiency {
         }
         claims
     }
+}
+
+/// The least and the most of some ratios.
+fn ratios(least: f64, most: f64) -> String {
+    let [least, most] = [least, most].map(|ratio| format!("{ratio:.1}"));
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 fn kinds(look: &Inspection<'_>) -> Vec<Kind> {

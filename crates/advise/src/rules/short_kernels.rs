@@ -84,7 +84,8 @@ impl Rule for ShortKernels {
             .with_range(0.6, 1.0)
             .with_confidence(Confidence::Medium)
             .with_evidence(format!(
-                "{short_count} of {kernels} kernels are shorter than {}; those in sequences take {}, {} each",
+                "{short_count} of {kernels} kernels are shorter than {}; those in sequences take {} in all, {} each on \
+                 average",
                 duration(limits.short_kernel_us),
                 duration(facts.us(time)),
                 duration(facts.us(time) / count as f64)

@@ -29,7 +29,7 @@ impl Rule for Variance {
     }
 
     fn what(&self) -> &'static str {
-        "outliers among equal calls or steps"
+        "outliers among identical calls or steps"
     }
 
     fn remedy(&self, _: Program) -> &'static str {
@@ -77,7 +77,7 @@ impl Rule for Variance {
                     .with_range(0.5, 1.0)
                     .with_confidence(Confidence::Low)
                     .with_evidence(format!(
-                        "{} of {} calls take more than {OUTLIER_FROM} times the median of {}",
+                        "{} of {} calls took more than {OUTLIER_FROM} times the median of {}",
                         slow.len(),
                         calls.len(),
                         duration(facts.us(median))

@@ -33,7 +33,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long = "op", value_name = "NAME", conflicts_with = "uids")]
     pub(crate) names: Vec<String>,
 
-    /// Choose the operator with this index in the trace's event list (column example UID of ops_all); the index of a
+    /// Choose the operator with this index in the file's event list (column example UID of ops_all); the index of a
     /// kernel chooses the operator that launched it. Repeatable
     #[arg(long = "uid", value_name = "N")]
     pub(crate) uids: Vec<u32>,

@@ -15,7 +15,7 @@ pub(crate) struct TreeArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Start at the event with this index in the trace's event list (column example UID of ops_all)
+    /// Start at the event with this index in the file's event list (column example UID of ops_all)
     #[arg(long, value_name = "N", group = "start")]
     pub(crate) uid: Option<u32>,
 

@@ -28,8 +28,8 @@ fn findings_are_printed_with_their_remedy() {
     let lines: Vec<&str> = out.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("  W2  warning")).unwrap();
     let text = lines[at..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "W2 warning 1 of 2 device events (10.00 µs, 50.0% of device time) were queued before the recording \
-                    began and have no launch in the file Synchronize the device";
+    let expected = "W2 warning 1 of 2 device events (10.00 µs, 50.0% of device time) was queued before the recording \
+                    began and has no launch in the file Synchronize the device";
     assert!(text.starts_with(expected), "{text}");
 }
 

@@ -327,7 +327,7 @@ fn what_is_odd_is_said_and_ends_no_run() {
     let outcome = place.run("ranks --trace_dir job").exits_with(0);
     outcome.with_summary(&[
         "3 of 4 ranks",
-        "1 of 4 ranks have no recording (3)",
+        "1 of 4 ranks has no recording (3)",
         "rank 1: its recording is truncated or damaged",
         "rank7_trace.json: omitted: its job has 128 ranks, but the job of most recordings has 4",
         "rank8_trace.json: not recognized",

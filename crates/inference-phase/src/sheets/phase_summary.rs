@@ -12,7 +12,7 @@ const PHASE: Column = Column::text(
 );
 const KERNEL_TIME: Column = Column::microseconds(
     "kernel_time_us",
-    "Direct device time of operators; the rows add up to the total of ops_summary. Includes communication kernels; with --parity it excludes them.",
+    "Direct device time of operators; the rows add up to the total of ops_summary. Includes communication kernels, except with --parity.",
 )
 .showing(&[Figure::SumsOfDeviceTime])
 .with_role(Role::Headline);

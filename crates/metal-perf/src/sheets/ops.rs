@@ -50,7 +50,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.total_percent.into()),
         Column::text(
         "Bound",
-        "Bound of the operation: DRAM or FLOP (at least 65% of the chip's peak), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
+        "What bounds the operation: DRAM or FLOP (at least 65% of the chip's peak), BOTH, or SLOW (neither); HOST for host operations; empty if the model has no figures.",
     ).with_role(Role::Headline).field(|(op, _): &Row<'_>| op.bound.map(Bound::as_str).into()),
         OP.field(|(op, _): &Row<'_>| op_code(op).into()),
         Column::identifier(
@@ -94,7 +94,7 @@ fn columns_of_tt_perf_report<'a>() -> [Field<&'a MetalReport, Row<'a>>; 28] {
     ).field(|(op, _): &Row<'_>| op.dram_sharded.into()),
         Column::text(
         "Input 0 Memory",
-        "Location of input 0: number, buffer (DRAM or L1) and layout.",
+        "Location of input 0: device number, buffer (DRAM or L1) and layout.",
     ).with_role(Role::Detail).field_in(|report: &&MetalReport, (_, row): &Row<'_>| report.table.inputs(row).first().and_then(|input| known(report.table.text(input.memory))).into()),
         Column::count("Inner Dim Block Size", "in0_block_w of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.inner_block_width.into()),
         Column::count("Output Subblock H", "out_subblock_h of the program config, in tiles.").with_role(Role::Detail).field(|(op, _): &Row<'_>| op.out_subblock_h.into()),

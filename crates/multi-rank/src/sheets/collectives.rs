@@ -42,7 +42,7 @@ fn sheet<'a, R: 'a>(
 
 const ID: Column = Column::text(
     "collective_id",
-    "Process group of the collective and its number within the group; the same for all kernels of the collective.",
+    "Process group, and number of the collective within it; the same for all kernels of the collective.",
 );
 const GROUP: Column =
     Column::text("Process Group Name", "Name of the group in the program.").with_role(Role::Detail);
@@ -399,7 +399,7 @@ const ALGORITHM_BANDWIDTH: Column = Column::new(
 const BUS_BANDWIDTH: Column = Column::new(
     "bus bw (GB/s)",
     ColumnKind::Number(Unit::GibibytesPerSecond),
-    "algo bw × correction factor for link traffic, in GiB/s: 2(n−1)/n for all-reduce, else (n−1)/n (nccl-tests, doc/PERFORMANCE.md).",
+    "algo bw × correction factor for link traffic, in GiB/s: 2(n−1)/n for all-reduce, (n−1)/n for all-gather, reduce-scatter and all-to-all (nccl-tests, doc/PERFORMANCE.md).",
 );
 
 // nccl_summary_implicit_sync

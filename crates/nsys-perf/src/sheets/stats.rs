@@ -359,7 +359,7 @@ fn gpu_trace<'a, 't: 'a>() -> Sheet<'a, NsysAnalysis<'t>> {
         Column::identifier("Strm", "Stream.").field(|row: &Traced<'_>| row.stream.into()),
         NAME.field(|row: &Traced<'_>| row.name.as_str().into()),
     ];
-    Sheet::new("cuda_gpu_trace", "All device work by start time.", fields, traced)
+    Sheet::new("cuda_gpu_trace", "All device work in order of start time.", fields, traced)
 }
 
 /// All device work, where it is asked for.

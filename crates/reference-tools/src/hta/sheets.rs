@@ -84,16 +84,16 @@ fn temporal_breakdown<'a>() -> Sheet<'a, Hta<'a>> {
             whole_us("kernel_time(us)", "From the first start to the last end.")
                 .with_role(Role::Headline)
                 .field(|row: &TemporalBreakdown| row.kernel.into()),
-            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), with two decimals.")
+            Column::percent("idle_time_pctg", "Idle time as a share of kernel_time(us), rounded to two decimals.")
                 .field(move |row: &TemporalBreakdown| percent(row.idle, row).into()),
             Column::percent(
                 "compute_time_pctg",
-                "Compute time as a share of kernel_time(us), with two decimals.",
+                "Compute time as a share of kernel_time(us), rounded to two decimals.",
             )
             .field(move |row: &TemporalBreakdown| percent(row.compute, row).into()),
             Column::percent(
                 "non_compute_time_pctg",
-                "Remaining time as a share of kernel_time(us), with two decimals.",
+                "Non-compute time as a share of kernel_time(us), rounded to two decimals.",
             )
             .field(move |row: &TemporalBreakdown| percent(row.non_compute, row).into()),
         ],
@@ -110,7 +110,7 @@ fn idle_time<'a>() -> Sheet<'a, Hta<'a>> {
             Column::text("idle_category", "host_wait (launched after the previous work ended), kernel_wait (already launched, gap below 30 µs) or other.")
                 .field(|row: &IdleTime| row.category.into()),
             whole_us("idle_time", "Sum of the gaps in µs.").with_role(Role::Headline).field(|row: &IdleTime| row.time.into()),
-            number("idle_time_ratio", "Share of the stream's total gap time, from 0 to 1, with two decimals.").field(|row: &IdleTime| row.ratio.into()),
+            number("idle_time_ratio", "Share of the stream's total gap time, from 0 to 1, rounded to two decimals.").field(|row: &IdleTime| row.ratio.into()),
         ],
         Hta::idle_times,
     )
@@ -122,7 +122,7 @@ fn overlap<'a>() -> Sheet<'a, Hta<'a>> {
         "HTA's get_comm_comp_overlap; with --parity hta, for traces with communication. overlap_matrix has the exact times.",
         [Column::percent(
             "comp_comm_overlap_pctg",
-            "Share of communication time during which compute kernels also ran, with two decimals.",
+            "Share of communication time during which compute kernels also ran, rounded to two decimals.",
         )
         .with_role(Role::Headline)
         .field(|&row: &f64| row.into())],
@@ -299,7 +299,7 @@ fn memory_bandwidth_series<'a>() -> Sheet<'a, Hta<'a>> {
             Column::new(
                 "memory_bw_gbps",
                 ColumnKind::Number(Unit::GigabytesPerSecond),
-                "Combined GB/s of running copies of this kind, from the time of this row on.",
+                "Combined rate in GB/s of the running copies of this kind, from the time of this row on.",
             )
             .with_role(Role::Headline)
             .field(|row: &BandwidthPoint| row.gb_per_s.into()),
@@ -347,7 +347,7 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
          default of three kernels or more; with --parity hta. Only calls at the smallest nesting depth count. \
          frequent_sequences covers all operators.",
         [
-            Column::text("pattern", "Names of the operator and its device events, by start time.")
+            Column::text("pattern", "Names of the operator and its device events, in order of start time.")
                 .field(|row: &Sequence| (&row.pattern).into()),
             Column::count("count", "Number of calls that launch this sequence.")
                 .field(|row: &Sequence| row.count.into()),

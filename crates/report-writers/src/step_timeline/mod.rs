@@ -34,7 +34,7 @@ mod layout;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use sheets::numbers::counted;
+use sheets::numbers::{agreeing, counted};
 
 use self::layout::{
     Direction, EngineLayout, FEW, Frequencies, LABEL_SIZE, Lane, MANY, MOST_LANES, NARROW, PARTS, TimeScale,
@@ -311,7 +311,7 @@ fn notes(timeline: &StepTimeline, layouts: &[EngineLayout<'_>]) -> Vec<String> {
     let unplaced = timeline.steps().filter(|step| step.place().is_none()).count();
     if unplaced > 0 {
         let lacking = timeline.measured_on.lacking();
-        let has = if unplaced == 1 { "has" } else { "have" };
+        let has = agreeing(unplaced as u64, "has", "have");
         notes.push(format!("{unplaced} of {steps} steps {has} {lacking}: not drawn."));
     }
     let hidden = timeline.engines.len().saturating_sub(MOST_ENGINES);

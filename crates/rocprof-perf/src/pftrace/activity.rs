@@ -15,7 +15,7 @@ use crate::conventions::{KernelCategories, OverlapRule, overlapped_pairs};
 
 pub(super) fn category_summary<'a>() -> Sheet<'a, RocprofAnalysis> {
     let fields = [
-        Column::text("GPU ID", "GPU number in order of occurrence, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
+        Column::text("GPU ID", "GPU number in order of first appearance, from 0; Avg for the mean over GPUs.").field(|row: &CategoryRow| row.gpu.as_str().into()),
         Column::text("Category", "Kernel category, as in kernel_summary, most time first; in the TraceLens layout gemm, ckfwd and ckbwd (attention), aiterfwd and aiterbwd (AITER attention), te (Transformer Engine), memcpy/memset, fillBuffer, rccl (collectives), xla (all others). Below them overlapped_comm and non_overlapped_comm: collective time with and without computation; compute_total: all kernels except collectives; total_incl_comm: all kernels.").field(|row: &CategoryRow| row.category.into()),
         Column::milliseconds("Total runtime (ms)", "Sum of kernel durations; concurrent kernels each count. overlapped_comm and non_overlapped_comm count each instant once; with --parity, overlapped_comm sums over pairs of kernels, and non_overlapped_comm, the remaining collective time, may be negative.").with_role(Role::Headline).field(|row: &CategoryRow| row.figures[0].into()),
         Column::new("Total count", Number(One), "Number of kernels; 0 in the last four rows of a GPU.").field(|row: &CategoryRow| row.figures[1].into()),

@@ -28,7 +28,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::count("Accumulation VGPRs", "Accumulation registers per work item.").distinguishing().per("work item").field(|row: &Row<'_>| row.registers(row.launch.accum_vgprs).into()),
         Column::count("SGPRs", "Scalar registers per wave.").distinguishing().per("wave").field(|row: &Row<'_>| row.registers(row.launch.sgprs).into()),
         Column::new("LDS (bytes)", Whole(Bytes), "Local data share per work group, in bytes.").distinguishing().per("work group").field(|row: &Row<'_>| row.launch.group_segment.into()),
-        Column::new("Scratch (bytes)", Whole(Bytes), "Scratch memory per work item; above 0 if registers spill or local arrays are indexed.").distinguishing().per("work item").field(|row: &Row<'_>| row.launch.private_segment.into()),
+        Column::new("Scratch (bytes)", Whole(Bytes), "Scratch memory per work item; above 0 if registers spill or local arrays are indexed dynamically.").distinguishing().per("work item").field(|row: &Row<'_>| row.launch.private_segment.into()),
         Column::count("Waves per SIMD by VGPRs", "Waves per SIMD unit allowed by its vector registers, at most its wave slots: on gfx90a and later 512 per lane / (VGPRs rounded up to a multiple of 4 plus accumulation VGPRs, the sum rounded up to a multiple of 8), on older targets 256 / VGPRs (rounded up to a multiple of 4).").per("simd").field(|row: &Row<'_>| {
             row.occupancy.map(|it| it.waves_by_registers).into()
         }),

@@ -34,7 +34,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, RocprofAnalysis> {
         Column::milliseconds("GPU Busy Time (ms)", "Time with any of these kernels running on any GPU, overlaps counted once.").field(|row: &Row<'_>| {
             ms(row.work.spans.iter().copied().collect::<IntervalSet>().total_length()).into()
         }),
-        Column::text("kernels_by", "Kernel matching: launch (their call lies in a range of the same process and thread) or time (they ran during a range of the same process; used if the profile has no kernel calls).").with_role(Role::Detail).field(|row: &Row<'_>| row.method.into()),
+        Column::text("kernels_by", "How kernels are matched to ranges: launch (the launching call lies in a range of the same process and thread) or time (the kernel ran during a range of the same process; used if the profile has no launching calls).").with_role(Role::Detail).field(|row: &Row<'_>| row.method.into()),
     ];
     Sheet::new(
         "marker_ranges",

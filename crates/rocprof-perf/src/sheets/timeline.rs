@@ -156,7 +156,7 @@ pub(super) fn by_agent<'a>() -> Sheet<'a, RocprofAnalysis> {
         }),
         TYPE.described("Kind of time: total_time (first start to last end on any GPU of its process), kernel (kernels run), memory (copies run), busy_time (either), idle (neither), computation_time (non-collective kernels run), comm_time (collectives run), exposed_comm_time (collectives run without computation), exposed_memcpy_time (copies run while no kernel does), unrecorded_time (nothing recorded, but the GPU may have been busy). Computation, exposed communication, exposed copies, idle and unrecorded time add up to the total.").field(|&(_, kind, ..): &Row<'_>| kind.into()),
         TIME.described("Time of this kind on one GPU, overlaps counted once.").field(|&(.., time, _): &Row<'_>| (time as f64 / 1e6).into()),
-        TIME_SHARE.described("The column time ms as a share of the GPU's total_time; empty if that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
+        TIME_SHARE.described("time ms as a share of the GPU's total_time; empty if that is 0.").field(|&(.., percent): &Row<'_>| percent.into()),
         per_iteration(&[], |&(.., time, _): &Row<'_>| time as f64),
     ];
     Sheet::with_context(

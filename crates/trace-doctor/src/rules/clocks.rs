@@ -41,7 +41,7 @@ pub(super) fn start_before_launch(facts: &Facts<'_>) -> Verdict {
         false => Severity::Warning,
     };
     let text = format!(
-        "{} of {} start up to {} before their launch",
+        "{} of {} started before their launch, by up to {}",
         grouped(count.into()),
         counted(all as usize, "linked device event", "linked device events"),
         duration(facts.microseconds(worst)),
@@ -184,11 +184,11 @@ pub(super) fn overrun(facts: &Facts<'_>) -> Verdict {
     let first =
         overruns.events.iter().map(|&(event, _)| event).min_by_key(|&event| facts.events.start(event));
     let text = format!(
-        "{} of {} overrun the next one on their stream, by {} in total{}",
+        "{} of {} overran the next one on their stream, by {} in total{}",
         grouped(overruns.events.len() as u128),
         counted(facts.device.len(), "device event", "device events"),
         duration(facts.microseconds(excess)),
-        if overruns.kept { "" } else { "; they are truncated at its start" },
+        if overruns.kept { "" } else { "; each is truncated where the next one starts" },
     );
     Verdict::Fires(Found {
         of: Some(facts.device.len() as u64),

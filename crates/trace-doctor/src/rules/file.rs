@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpu_timeline::{SortFew, lower_median};
 use hashbrown::HashMap;
-use sheets::numbers::{counted, duration, grouped};
+use sheets::numbers::{agreeing, counted, duration, grouped};
 use trace_ingest::{EventFault, EventId, RecordFault, RowId, Warning};
 
 use crate::facts::{Facts, Granularity, Tally};
@@ -115,7 +115,7 @@ pub(super) fn whole_microseconds(facts: &Facts<'_>) -> Verdict {
         let text = match short.count {
             0 => "times are in whole microseconds".to_owned(),
             _ => format!(
-                "times are in whole microseconds: {} of {} under 10 µs are inexact",
+                "times are in whole microseconds, too coarse for {} of {} (each under 10 µs)",
                 grouped(short.count.into()),
                 counted(facts.device.len(), "device event", "device events"),
             ),
@@ -140,7 +140,7 @@ pub(super) fn doubles(facts: &Facts<'_>) -> Verdict {
         Granularity::Finer => Some(Found::new(
             Severity::Info,
             facts.census.spans,
-            "times are so large that tools using doubles round them by up to 0.25 µs; this program does not",
+            "times are so large that tools using doubles round them to multiples of 0.25 µs; this program does not",
         )),
     };
     found.into()
@@ -213,10 +213,11 @@ pub(super) fn repeated_events(facts: &Facts<'_>) -> Verdict {
     let found = (repeated.count > 0).then(|| {
         let of = facts.device.len() as u64;
         let text = format!(
-            "{} of {} ({}) are in the file more than once",
+            "{} of {} ({}) {} in the file more than once",
             grouped(repeated.count.into()),
             counted(facts.device.len(), "device event", "device events"),
             duration(facts.microseconds(repeated.time)),
+            agreeing(repeated.count, "is", "are"),
         );
         Found { of: Some(of), ..Found::tally(Severity::Warning, &repeated, text) }
     });

@@ -1,7 +1,7 @@
 //! Records that are missing.
 
 use hashbrown::{HashMap, HashSet};
-use sheets::numbers::{counted, decimal, duration, grouped};
+use sheets::numbers::{agreeing, counted, decimal, duration, grouped};
 use trace_ingest::{EventId, NumberGaps, Warning};
 use trace2tree::busy_time;
 
@@ -120,9 +120,10 @@ pub(super) fn dropped_device_events(facts: &Facts<'_>) -> Verdict {
     }
     let severity = severity_of_loss(count, lost.launches);
     let text = format!(
-        "{} of {} have no device event",
+        "{} of {} {} no device event",
         grouped(count.into()),
-        counted(lost.launches as usize, "launch", "launches")
+        counted(lost.launches as usize, "launch", "launches"),
+        agreeing(count, "has", "have")
     );
     Verdict::Fires(Found {
         of: Some(lost.launches),
@@ -140,9 +141,10 @@ pub(super) fn lost_replays(facts: &Facts<'_>) -> Verdict {
     let count = lost.replays.len() as u64;
     let found = (count > 0).then(|| {
         let text = format!(
-            "{} of {} have no device event: their device work was not recorded",
+            "{} of {} {} no device event: the device work was not recorded",
             grouped(count.into()),
             counted(lost.graph_launches as usize, "graph replay", "graph replays"),
+            agreeing(count, "has", "have"),
         );
         Found {
             of: Some(lost.graph_launches),
@@ -199,8 +201,12 @@ pub(super) fn gaps_in_ids(facts: &Facts<'_>) -> Verdict {
     let all = largest.abs_diff(smallest).saturating_add(1);
     let missing = all - known.len();
     let found = (missing > 0).then(|| {
-        let text =
-            format!("{} of {} correlation ids are missing", grouped(missing.into()), grouped(all.into()));
+        let text = format!(
+            "{} of {} {} missing",
+            grouped(missing.into()),
+            counted(all as usize, "correlation id", "correlation ids"),
+            agreeing(missing, "is", "are")
+        );
         Found { of: Some(all), ..Found::new(Severity::Warning, missing, text) }
     });
     found.into()
@@ -214,14 +220,16 @@ pub(super) fn gaps_in_dispatches(facts: &Facts<'_>) -> Verdict {
         return Verdict::Sound { guarded: missing };
     }
     let text = format!(
-        "{} of {} are missing from the recording: their numbers are skipped",
+        "{} of {} {} missing from the recording, judging by gaps in the dispatch numbers",
         grouped(missing.into()),
-        counted(of as usize, "kernel dispatch", "kernel dispatches")
+        counted(of as usize, "kernel dispatch", "kernel dispatches"),
+        agreeing(missing, "is", "are")
     );
     Verdict::Fires(Found { of: Some(of), ..Found::new(severity_of_loss(missing, of), missing, text) })
 }
 
 pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
+    const STOPPED_EARLY: &str = "CUPTI stopped early";
     let log = facts.trace.facts().log;
     // A recorder without a GPU of NVIDIA or AMD says so, which is no fault.
     let (missing_gpus, guarded) = match facts.device.is_empty() || facts.has_foreign_device() {
@@ -229,24 +237,34 @@ pub(super) fn reported_by_recorder(facts: &Facts<'_>) -> Verdict {
         false => (log.missing_gpus, 0),
     };
     let kinds = [
-        (Severity::Error, u64::from(log.stopped_early), "CUPTI stopped early"),
-        (Severity::Warning, log.out_of_order, "device records before their launch"),
-        (Severity::Note, log.out_of_range, "dropped device records outside the window"),
-        (Severity::Note, log.invalid_external_ids, "invalid External ids"),
-        (Severity::Note, log.unexpected_events, "unexpected device records"),
-        (Severity::Note, log.errors + missing_gpus, "errors"),
-        (Severity::Note, log.warnings, "warnings"),
+        (Severity::Error, u64::from(log.stopped_early), STOPPED_EARLY, STOPPED_EARLY),
+        (
+            Severity::Warning,
+            log.out_of_order,
+            "device record before its launch",
+            "device records before their launch",
+        ),
+        (
+            Severity::Note,
+            log.out_of_range,
+            "dropped device record outside the window",
+            "dropped device records outside the window",
+        ),
+        (Severity::Note, log.invalid_external_ids, "invalid External id", "invalid External ids"),
+        (Severity::Note, log.unexpected_events, "unexpected device record", "unexpected device records"),
+        (Severity::Note, log.errors + missing_gpus, "error", "errors"),
+        (Severity::Note, log.warnings, "warning", "warnings"),
     ];
-    let said: Vec<_> = kinds.into_iter().filter(|&(_, count, _)| count > 0).collect();
+    let said: Vec<_> = kinds.into_iter().filter(|&(_, count, ..)| count > 0).collect();
     let Some(severity) = said.iter().map(|&(severity, ..)| severity).max() else {
         return Verdict::Sound { guarded };
     };
-    let texts = said.iter().map(|&(_, count, what)| match what {
-        "CUPTI stopped early" => what.to_owned(),
-        _ => format!("{}: {what}", grouped(count.into())),
+    let texts = said.iter().map(|&(_, count, one, several)| match one {
+        STOPPED_EARLY => one.to_owned(),
+        _ => counted(count as usize, one, several),
     });
     let text = format!("the profiler reports: {}", texts.collect::<Vec<_>>().join("; "));
-    let count = said.iter().map(|&(_, count, _)| count).sum();
+    let count = said.iter().map(|&(_, count, ..)| count).sum();
     Verdict::Fires(Found { guarded, ..Found::new(severity, count, text) })
 }
 
@@ -262,7 +280,11 @@ pub(super) fn without_correlation(facts: &Facts<'_>) -> Verdict {
         return Verdict::Sound { guarded };
     }
     let time = facts.busy(&without);
-    let text = format!("{} have no correlation id and belong to no operator", facts.share(count, time));
+    let text = format!(
+        "{} {} to no operator, for lack of a correlation id",
+        facts.share(count, time),
+        agreeing(count, "belongs", "belong")
+    );
     let found = Found {
         of: Some(facts.device.len() as u64),
         time: Some(time),

@@ -197,8 +197,8 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R4",
         looks_for: "operators without Python frames",
-        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; it slows the \
-                 host.",
+        remedy: "Record with with_stack=True, in PyTorch 1.12 or later, to see modules and call stacks; recording \
+                 stacks slows the host.",
         harm: Harm::Missing(&[Figure::Modules, Figure::CallStacks, Figure::ModulesOfMemory]),
         consequence: None,
         elsewhere: &[],
@@ -234,7 +234,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "R8",
         looks_for: "a file without the GPU's name",
-        remedy: "Specify the GPU for the report.",
+        remedy: "Choose an architecture for the report with --gpu_arch_platform or --gpu_arch_json_path.",
         harm: Harm::Missing(&[Figure::Rooflines]),
         consequence: None,
         elsewhere: &[],
@@ -402,7 +402,7 @@ pub static RULES: [Rule; 55] = [
     },
     Rule {
         id: "L4",
-        looks_for: "faults in the recorder's log",
+        looks_for: "errors and warnings in the recorder's log",
         remedy: "Record fewer steps, or with larger buffers; see the recorder's log.",
         harm: Harm::Unreliable(FIGURES_WITH_LOSS),
         consequence: None,
@@ -472,7 +472,7 @@ pub static RULES: [Rule; 55] = [
     Rule {
         id: "C1",
         looks_for: "device events that start before their launch",
-        remedy: "Do not use queue times of this recording; newer recorders convert clocks better (kineto #1380).",
+        remedy: "Do not use queue times from this recording; newer recorders convert clocks better (kineto #1380).",
         harm: Harm::Unreliable(CLOCKS),
         consequence: Some("launch delays are wrong"),
         elsewhere: &[],

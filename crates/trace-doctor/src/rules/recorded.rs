@@ -1,6 +1,6 @@
 //! What was recorded and what was not.
 
-use sheets::numbers::{counted, duration, grouped};
+use sheets::numbers::{agreeing, counted, duration, grouped};
 
 use crate::facts::Facts;
 use crate::finding::{Found, Severity, Verdict};
@@ -89,10 +89,11 @@ pub(super) fn unnamed_collectives(facts: &Facts<'_>) -> Verdict {
             false => Severity::Note,
         };
         let text = format!(
-            "{} of {} ({}) do not name their collective",
+            "{} of {} ({}) {} collective",
             grouped(unnamed.count.into()),
             counted(all.count as usize, "communication kernel", "communication kernels"),
             duration(facts.microseconds(unnamed.time)),
+            agreeing(unnamed.count, "does not name its", "do not name their"),
         );
         Found { of: Some(all.count), ..Found::tally(severity, unnamed, text) }
     });

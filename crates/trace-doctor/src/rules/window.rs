@@ -1,7 +1,7 @@
 //! Where the recording begins and ends.
 
 use gpu_timeline::upper_median;
-use sheets::numbers::{counted, decimal, duration, grouped};
+use sheets::numbers::{agreeing, counted, decimal, duration, grouped};
 use trace_ingest::{EventFault, EventId, Warning};
 
 use crate::facts::{Facts, Tally};
@@ -50,8 +50,13 @@ pub(super) fn queued_before(facts: &Facts<'_>) -> Verdict {
             false => Severity::Note,
         };
         let text = format!(
-            "{} were queued before the recording began and have no launch in the file",
-            facts.share(count, time)
+            "{} {} no launch in the file",
+            facts.share(count, time),
+            agreeing(
+                count,
+                "was queued before the recording began and has",
+                "were queued before the recording began and have"
+            )
         );
         Found {
             of: Some(facts.device.len() as u64),
@@ -168,8 +173,8 @@ pub(super) fn outlasting_events(facts: &Facts<'_>) -> Verdict {
         });
         let late = Tally::of(facts.events, late);
         let text = format!(
-            "{} up to {} after the end of the recorder's window",
-            counted(late.count as usize, "event ends", "events end"),
+            "{} the recorder's window by up to {}",
+            counted(late.count as usize, "event outlasts", "events outlast"),
             duration(facts.microseconds(over))
         );
         Found { time: Some(over), ..Found::tally(Severity::Note, &late, text) }

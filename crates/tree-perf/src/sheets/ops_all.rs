@@ -114,7 +114,7 @@ fn fields<'a>(with_overlap: bool) -> Vec<Field<CallTable<'a>, Row<'a>>> {
     fields.extend([
         columns::DIRECT_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.direct.sum).into()),
         columns::SUBTREE_US_SUM.field_in(|table: &CallTable<'_>, row: &Row<'_>| table.analysis.us(row.subtree.sum).into()),
-        columns::EX_UID.described("Index of the first of these calls in the trace's event list; it identifies the call in the call tree.")
+        columns::EX_UID.described("Index of the first of these calls in the file's event list; it identifies the call in the call tree.")
         .field_in(|table: &CallTable<'_>, row: &Row<'_>| {
             table.analysis.trace().events().uid(row.group.first()).into()
         }),

@@ -189,7 +189,7 @@ pub(super) fn geometry_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
         Column::new(
             "private_memory_bytes",
             Whole(Bytes),
-            "Private memory (scratch) per thread; above 0 if registers spill or local arrays are indexed.",
+            "Private memory (scratch) per thread; above 0 if registers spill or local arrays are indexed dynamically.",
         )
         .per("thread")
         .field(|row: &GeometryRow<'_>| row.geometry.private_memory.into()),

@@ -122,7 +122,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
             "Compute kernels by kind, per GPU on average. The kind comes from the kernel's name, or else from the name of its instruction, so library kernels of a convolution count as GEMM.",
             kind_fields(
                 Column::new("name", Text, "Kernel category; Uncategorized Events if none."),
-                "The column time ms as a share of computation_time of all GPUs; the rows add up to over 100% if kernels overlap.",
+                "time ms as a share of computation_time of all GPUs; the rows add up to over 100% if kernels overlap.",
             ),
             sums_by_kind,
         ),
@@ -135,7 +135,7 @@ pub(super) fn kernel_sheets<'a>() -> [Sheet<'a, JaxAnalysis>; 8] {
                     Text,
                     "Kernel name without digits; if it has none, without trailing underscores.",
                 ),
-                "The column time ms as a share of its sum over all rows.",
+                "time ms as a share of its sum over all rows.",
             ),
             sums_by_short_name,
         ),

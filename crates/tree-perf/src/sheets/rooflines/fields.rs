@@ -122,7 +122,7 @@ pub(super) fn fields<'a>() -> Vec<Field<CallTable<'a>, Row>> {
             .field_in(|table: &CallTable<'_>, row: &Row| table.analysis.us(row.group.time()).into()),
         columns::NAME_COUNT
             .field(|row: &Row| row.group.rows.len().into()),
-        Column::identifier("UID_first", "Index of the first call in the trace's event list.")
+        Column::identifier("UID_first", "Index of the first call in the file's event list.")
             .field_in(|table: &CallTable<'_>, row: &Row| {
                 table.analysis.trace().events().uid(row.first().operator).into()
             }),
