@@ -154,8 +154,15 @@ impl Advice {
         let mut first: Vec<(f64, &Finding)> =
             self.findings.iter().filter_map(|finding| Some((worth(finding)?, finding))).collect();
         first.sort_few_by(|(a, _), (b, _)| b.total_cmp(a));
+        let is_once = |&(_, finding): &(f64, &Finding)| self.once_last && finding.happens_once();
+        // What recurs has a place, however much happens once.
+        if let Some(recurring) = first.iter().position(|entry| !is_once(entry))
+            && recurring >= MOST_FIRST
+        {
+            first.swap(MOST_FIRST - 1, recurring);
+        }
         first.truncate(MOST_FIRST);
-        first.sort_few_by_key(|(_, finding)| self.once_last && finding.happens_once());
+        first.sort_few_by_key(is_once);
         first.into_iter().map(|(_, finding)| finding)
     }
 
@@ -336,16 +343,18 @@ impl Draft<'_> {
             }
             false => claim.events.into_iter().take(MOST_NAMED).collect(),
         };
+        let in_warm_up = is_warm_up(facts, &claim.parts);
+        let place =
+            [in_warm_up.then(|| "in warm-up".to_owned()), facts.device.as_ref().map(|of| format!("on {of}"))];
+        let subject = [Some(claim.subject)].into_iter().chain(place).flatten().collect::<Vec<_>>().join(", ");
         let call_site = events.first().and_then(|&event| recording.call_site(event));
         Finding {
             rank: 0,
             rule: rule.id().to_owned(),
             what: rule.what().to_owned(),
-            subject: match &facts.device {
-                Some(device) => format!("{}, on {device}", claim.subject),
-                None => claim.subject,
-            },
+            subject,
             bucket,
+            in_warm_up,
             amount_us: gain.map(|_| amount).or(claim.amount).map(|amount| facts.us(amount)),
             amount_percent: None,
             gain,
@@ -363,6 +372,25 @@ impl Draft<'_> {
             doubts: Vec::new(),
         }
     }
+}
+
+/// Whether nearly all of this time is of work that warm-up steps launch, or of waits for it.
+fn is_warm_up(facts: &Facts, parts: &[Part]) -> bool {
+    const NEARLY_ALL: f64 = 0.9;
+    let launch = |part: &Part| {
+        let work = match part.slot {
+            Slot::Work(work) => work,
+            Slot::Idle(idle) => facts.idle[idle as usize].event,
+        };
+        facts.works[work as usize].event.launch
+    };
+    let is_in = |part: &&Part| {
+        let step = launch(part).and_then(|launch| facts.step_at(launch));
+        step.is_some_and(|step| facts.steps[step].is_warm_up)
+    };
+    let time = |parts: &mut dyn Iterator<Item = &Part>| parts.map(|part| part.mid).sum::<i64>() as f64;
+    let all = time(&mut parts.iter());
+    all > 0.0 && time(&mut parts.iter().filter(is_in)) >= NEARLY_ALL * all
 }
 
 /// The part of the window that most of this time is of.

@@ -84,6 +84,8 @@ pub struct Step {
     pub launched: Interval,
     /// How long it took the device, waits for its work included; `None` where the recording lacks work of it.
     pub duration: Option<i64>,
+    /// Whether it is among the first, and slower than those after them.
+    pub is_warm_up: bool,
 }
 
 /// A device event.
@@ -120,6 +122,14 @@ pub struct Message {
     pub devices: usize,
     /// What they have between them.
     pub link: GroupLink,
+}
+
+impl Facts {
+    /// The step that launches something at this time.
+    pub(crate) fn step_at(&self, launch: i64) -> Option<usize> {
+        let before = self.steps.partition_point(|step| step.launched.start <= launch);
+        before.checked_sub(1).filter(|&step| launch < self.steps[step].launched.end)
+    }
 }
 
 impl Message {

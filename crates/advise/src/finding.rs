@@ -167,6 +167,9 @@ pub struct Finding {
     pub subject: String,
     /// Which part of the window its time comes from, or most of it.
     pub bucket: Bucket,
+    /// Whether nearly all of its time is of warm-up steps.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub in_warm_up: bool,
     /// Time of the window that it is about, in µs, of which [`Finding::gain`] is a part; `None` where no figure is known.
     pub amount_us: Option<f64>,
     /// That in percent of the window.
@@ -215,6 +218,7 @@ impl Finding {
             what: what.into(),
             subject: subject.into(),
             bucket,
+            in_warm_up: false,
             amount_us: None,
             amount_percent: None,
             gain: None,
@@ -242,10 +246,10 @@ impl Finding {
         })
     }
 
-    /// Whether its time is that of a first use, which does not come again in the same run.
+    /// Whether its time is that of a first use or of warm-up, which does not come again in the same run.
     #[must_use]
     pub fn happens_once(&self) -> bool {
-        self.rule == FIRST_USE
+        self.rule == FIRST_USE || self.in_warm_up
     }
 
     /// Whether a pattern such as `IDLE-*` means the finding's rule.
@@ -253,6 +257,10 @@ impl Finding {
     pub fn is_of(&self, pattern: &str) -> bool {
         means_rule(pattern, &self.rule)
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The rule about the first use of something.

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use gpu_timeline::Breakdown;
 use iterations::{Evidence, Figures, Iteration, Level, Mark, Measured, MeasuredIterations, Selected, Window};
 use operator_sheets::Iterated;
 
-use crate::numbers::{agreeing, duration, grouped};
+use crate::numbers::{agreeing, decimal, duration, grouped};
 
 /// How many steps the program took; `None` if unknown.
 pub(crate) fn step_count(analysis: &impl Iterated) -> Option<u64> {
@@ -73,19 +74,19 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         )
         .ok()?;
     }
-    let marked = measured.iterations.iter().enumerate().filter_map(|(index, of)| Some((index, of.mark?)));
-    let (without_work, marked): (Vec<(usize, Mark)>, Vec<_>) =
-        marked.partition(|&(_, mark)| mark == Mark::NoDeviceWork);
-    if !without_work.is_empty() {
-        write!(
-            sentence,
-            "; {} of {} {noun} {} no recorded device work",
-            grouped(without_work.len() as u128),
-            grouped(count as u128),
-            agreeing(without_work.len() as u64, "has", "have"),
-        )
-        .ok()?;
+    let is_bare = |figures: &&Figures| figures.mark == Some(Mark::NoDeviceWork);
+    let lacking = || measured.iterations.iter().filter(|figures| figures.lacks_work());
+    let bare = (lacking().filter(is_bare).count(), ["has", "have"], "no recorded device work");
+    let some = lacking().filter(|figures| !is_bare(figures)).count();
+    let incomplete = (some, ["lacks", "lack"], "device work that was not recorded");
+    for (number, [one, several], what) in [bare, incomplete].into_iter().filter(|of| of.0 > 0) {
+        let verb = agreeing(number as u64, one, several);
+        write!(sentence, "; {} of {} {noun} {verb} {what}", grouped(number as u128), grouped(count as u128))
+            .ok()?;
     }
+    let odd = measured.iterations.iter().enumerate().filter(|(_, figures)| !figures.lacks_work());
+    let marked: Vec<(usize, Mark)> =
+        odd.filter_map(|(index, figures)| Some((index, figures.mark?))).collect();
     for &(index, mark) in marked.iter().take(NAMED) {
         let took = took(index).map_or_else(String::new, |took| format!(" ({})", time(took as f64)));
         write!(sentence, "; {} {} is {}{took}", level.kind, level.first + index, mark.as_str()).ok()?;
@@ -96,6 +97,37 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
         write!(sentence, "; {} more {are} not steady", grouped(more as u128)).ok()?;
     }
     Some(sentence)
+}
+
+/// How much of the devices' time is warm-up, and what the devices did in the steady steps, where warm-up is most of it.
+pub(crate) fn warm_up_in_words(analysis: &impl Iterated, window: i64) -> Option<String> {
+    const MOST: f64 = 0.5;
+    let (level, measured) = sure_steps(analysis)?;
+    let steps = || level.iterations.iter().zip(&measured.iterations);
+    let is_warm_up = |(_, figures): &(&Iteration, &Figures)| figures.mark == Some(Mark::WarmUp);
+    // The wait before the first device event is no time of the window.
+    let warm_up: i64 = steps()
+        .filter(is_warm_up)
+        .map(|(step, figures)| figures.duration(step) - figures.lead.unwrap_or(0))
+        .sum();
+    let share = warm_up as f64 / window.max(1) as f64;
+    let mut steady = Breakdown::default();
+    measured.steady().for_each(|index| steady += measured.iterations[index].breakdown);
+    let count = measured.steady().count();
+    if share < MOST || share > 1.0 || count < 2 {
+        return None;
+    }
+    let parts = [("busy", steady.busy), ("idle", steady.idle), ("not recorded", steady.unrecorded)];
+    let parts = parts.into_iter().filter(|&(name, time)| name != "not recorded" || time > 0);
+    let parts: Vec<String> =
+        parts.map(|(name, time)| format!("{name} {}%", decimal(steady.percent_of_total(time), 1))).collect();
+    Some(format!(
+        "{}% of the window is warm-up; the {} steady {} alone: {} (--steady reports only these)",
+        decimal(100.0 * share, 1),
+        grouped(count as u128),
+        level.kind.plural(),
+        parts.join(", ")
+    ))
 }
 
 /// How long the only step took; on the host, too, where it goes on long after its device work.

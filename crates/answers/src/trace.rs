@@ -34,7 +34,7 @@ use crate::parts::SheetNames;
 use crate::picture::{self, NothingToDraw, Picture};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title};
 use crate::runs::names_of_runs;
-use crate::steps::{steps_in_words, window_in_words};
+use crate::steps::{steps_in_words, warm_up_in_words, window_in_words};
 use crate::summary::{Summary, Timeline, TimelineWindow, devices};
 use crate::trace_tables::Examined;
 
@@ -421,17 +421,23 @@ fn summary(analysis: &Analysis, phases: Option<&PhaseAnalysis<'_>>, title: Strin
         }
     };
     let finding = analysis.finding();
+    let warm_up = analysis
+        .timeline()
+        .filter(|_| device_timelines.len() <= 1)
+        .and_then(|window| warm_up_in_words(analysis, window.total));
     Summary {
         head: head(analysis.trace(), title),
         recorder: recorder(analysis.trace()),
         headlines: finding
             .as_ref()
-            .map_or(0, |finding| 1 + usize::from(finding.unclassified_beside().is_some())),
+            .map_or(0, |finding| 1 + usize::from(finding.unclassified_beside().is_some()))
+            + usize::from(warm_up.is_some()),
         statements: finding
             .as_ref()
             .map(|finding| finding.to_string())
             .into_iter()
             .chain(finding.as_ref().and_then(TraceFinding::unclassified_beside))
+            .chain(warm_up)
             .chain(host_statement)
             .chain(analysis.idle_finding().map(|finding| finding.to_string()))
             .chain(memory_in_words(analysis))

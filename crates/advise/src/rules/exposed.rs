@@ -149,8 +149,7 @@ fn last_of_steps(facts: &Facts) -> HashSet<u32> {
         else {
             continue;
         };
-        let before = facts.steps.partition_point(|step| step.launched.start <= launch);
-        if let Some(step) = before.checked_sub(1).filter(|&step| launch < facts.steps[step].launched.end) {
+        if let Some(step) = facts.step_at(launch) {
             last[step] = last[step].max(Some((launch, position)));
         }
     }

@@ -108,12 +108,32 @@ fn a_first_use_holds_the_host_although_its_work_begins_before_it_returns() {
     assert_eq!(rules(&found), ["IDLE-INIT", "IDLE-LAUNCH"]);
     assert!((gain(&found, "IDLE-INIT") - 4000.0).abs() < 0.1, "{:#?}", found.findings);
     // It happens once: where there are steps, what recurs stands before it, however little that is.
-    facts.steps = vec![Step { launched: Interval::new(0, 1), duration: None }; 2];
+    facts.steps = vec![Step { launched: Interval::new(0, 1), duration: None, is_warm_up: false }; 2];
     let found = advice(&facts);
     assert_eq!(rules(&found), ["IDLE-LAUNCH", "IDLE-INIT"]);
     assert_eq!(found.findings.iter().map(|finding| finding.rank).collect::<Vec<_>>(), [1, 2]);
     let first: Vec<&str> = found.first().map(|finding| finding.rule.as_str()).collect();
     assert_eq!(first, rules(&found));
+}
+
+#[test]
+fn what_recurs_stands_before_warm_up_however_little_it_is() {
+    let mut program = ordinary(Program::new(), 1).late(50_000.0);
+    program = ordinary(program, 1);
+    for _ in 0..20 {
+        program = ordinary(program, 1).late(60.0);
+    }
+    let mut facts = ordinary(program, 1).facts();
+    let late = facts.idle.iter().find(|idle| facts.us(idle.span.length()) > 1000.0).unwrap();
+    let cut = late.span.end + 1;
+    let last = facts.works.last().unwrap().event.span.end;
+    let step = |launched, is_warm_up| Step { launched, duration: None, is_warm_up };
+    facts.steps = vec![step(Interval::new(i64::MIN, cut), true), step(Interval::new(cut, last), false)];
+    let found = advice(&facts);
+    let shown: Vec<(&str, bool)> =
+        found.first().map(|finding| (finding.rule.as_str(), finding.in_warm_up)).collect();
+    assert_eq!(shown, [("IDLE-LAUNCH", false), ("IDLE-HOST", true)], "{found:#?}");
+    assert!(found.findings[1].subject.ends_with(", in warm-up"), "{found:#?}");
 }
 
 #[test]
@@ -210,6 +230,7 @@ fn one_wait_before_a_copy_is_no_loader() {
             .map(|work| Step {
                 launched: Interval::new(work.event.span.start - 6000, work.event.span.end - 6000),
                 duration: Some(work.event.span.length()),
+                is_warm_up: false,
             })
             .collect();
         if marks_loader {
@@ -232,6 +253,7 @@ fn a_cold_first_step_is_held_against_steps_whose_work_is_all_recorded() {
             .map(|step| Step {
                 launched: Interval::new(1000 * step, 1000 * step + 900),
                 duration: if step == 0 { Some(window) } else { others },
+                is_warm_up: step == 0,
             })
             .collect();
         assert_eq!(rules(&advice(&facts)).contains(&"VARIANCE"), is_cold, "{others:?}");

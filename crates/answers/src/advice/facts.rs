@@ -3,6 +3,7 @@
 use advise::{Advice, AttentionSpeed, Copied, Finding, LeastTime, Machine, Step, advice_sheet};
 use gpu_timeline::Interval;
 use hashbrown::HashMap;
+use iterations::Mark;
 use operator_sheets::{Figures, Iterated};
 use perf_models::{
     Architecture, Category, ComputeSpec, ComputeUnit, HostMemory, MemoryCopy, Parameter, PeakBasis,
@@ -119,6 +120,7 @@ pub(super) fn steps(analysis: &impl Iterated, is_meant: impl Fn(Option<TrackId>)
     let steps = steps.map(|(step, figures)| Step {
         launched: Interval::new(step.start, step.end),
         duration: (!figures.lacks_work()).then(|| figures.duration(step)),
+        is_warm_up: figures.mark == Some(Mark::WarmUp),
     });
     steps.collect()
 }
