@@ -341,6 +341,6 @@ mod tests {
     fn exports_of_the_corpus_and_traces_are_no_job() {
         let Some(export) = testdata::corpus("nsys/h100-2gpu-1s/trace.sqlite") else { return };
         let error = host_recordings(&[export, PathBuf::from(TRACE)]).unwrap_err().to_string();
-        assert!(error.contains("trace.sqlite: is from a host with several GPUs"), "{error}");
+        assert!(error.contains("trace.sqlite: covers a whole host, but "), "{error}");
     }
 }

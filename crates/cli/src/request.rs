@@ -51,6 +51,9 @@ pub(crate) struct Request<'a> {
 /// Lines of a first page.
 const FIRST_PAGE: usize = 40;
 
+/// Lines of it that warnings behind the first have before rows of tables.
+const WARNING_LINES: usize = 4;
+
 /// What only one kind of report writes and prints.
 pub(crate) trait Extras {
     /// Whether remarks on the figures stand above them, and not below with the other warnings.
@@ -160,10 +163,12 @@ impl<'a> Request<'a> {
             let below = warnings(&below, prose);
             let detail = match self.output.verbose || E::CAVEATS_ABOVE {
                 true => Detail::All,
-                // With room for a blank line, the first warning, how many more there are, and what was written.
+                // With room for a blank line, the first warnings, how many more there are, and what was written.
                 false => {
-                    let first = below.first().map_or(0, |warning| warning.lines().count() + 1);
-                    Detail::FirstPage { lines: FIRST_PAGE.saturating_sub(1 + first + written.len()) }
+                    let first = below.first().map_or(0, |warning| warning.lines().count());
+                    let all: usize = below.iter().map(|warning| warning.lines().count()).sum();
+                    let said = first.max(all.min(WARNING_LINES)) + usize::from(!below.is_empty());
+                    Detail::FirstPage { lines: FIRST_PAGE.saturating_sub(1 + said + written.len()) }
                 }
             };
             let text = extras.text(&report, &caveats, detail, style);

@@ -124,7 +124,7 @@ fn what_makes_no_job_of_profiles_is_refused() {
         place.run(arguments).exits_with(2).with_error(parts);
     };
     let trace = generated().to_str().unwrap();
-    refused(&["ranks", PROFILES[0], trace], &["is from a host", trace, "on each kind"]);
+    refused(&["ranks", PROFILES[0], trace], &["covers a whole host", trace, "on each kind"]);
     refused(&["ranks", "collect", PROFILES[0], trace, "--out", "tables"], &["on each kind"]);
     refused(&["ranks", PROFILES[0], "./job/host0.xplane.pb"], &["is given twice"]);
     let by_path = ["ranks", PROFILES[0], PROFILES[1], "--rank_regex", r"host(\d+)"];

@@ -118,7 +118,7 @@ fn what_is_not_there_is_said() {
 fn a_trace_without_gpu_work_says_how_to_see_it() {
     let place = Workplace::with(trace(&[operator("aten::view", 0.0, 1.0)]));
     let outcome = place.run("tree trace.json").exits_with(0);
-    assert!(outcome.err.contains("--all prints the others"), "{outcome:#?}");
+    assert!(outcome.err.contains("--all prints all events"), "{outcome:#?}");
     let outcome = place.run("tree trace.json --all").exits_with(0);
     assert_eq!((outcome.out.lines().count(), outcome.err.as_str()), (1, ""));
 }

@@ -204,7 +204,7 @@ fn a_report_of_a_tpus_runs_is_of_these_alone() {
     let metrics = some.column("overview", "Metric").into_iter().zip(some.column("overview", "Text"));
     let sampled: Vec<&Value> =
         metrics.filter(|(metric, _)| **metric == "MXU utilization").map(|(_, text)| text).collect();
-    assert_eq!(sampled, ["the host samples it over the whole recording, not over the window"]);
+    assert_eq!(sampled, ["the host samples it over the whole recording, not the window"]);
     let (says, some) = run(&["--steady"]);
     assert_eq!(says, "figures cover only iterations 2 to 7 of 8");
     assert_eq!((some.rows("module_runs").len(), sum(&some, "module_runs", "#Ops")), (12, 12.0));
