@@ -35,6 +35,8 @@ pub struct Facts {
     pub unrecorded: Vec<Interval>,
     /// Stretches in which a thread that launches was held, by start.
     pub holds: Vec<Hold>,
+    /// Whether the program replays graphs of captured work.
+    pub replays_graphs: bool,
     /// Launches that held the host because the device's queue was full, by start.
     pub full_queue: Vec<Interval>,
     /// Where the time of the devices went; parts add up to the window.

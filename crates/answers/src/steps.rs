@@ -78,7 +78,7 @@ pub(crate) fn steps_in_words(analysis: &impl Iterated) -> Option<String> {
     let lacking = || measured.iterations.iter().filter(|figures| figures.lacks_work());
     let bare = (lacking().filter(is_bare).count(), ["has", "have"], "no recorded device work");
     let some = lacking().filter(|figures| !is_bare(figures)).count();
-    let incomplete = (some, ["lacks", "lack"], "device work that was not recorded");
+    let incomplete = (some, ["is", "are"], "missing device work");
     for (number, [one, several], what) in [bare, incomplete].into_iter().filter(|of| of.0 > 0) {
         let verb = agreeing(number as u64, one, several);
         write!(sentence, "; {} of {} {noun} {verb} {what}", grouped(number as u128), grouped(count as u128))

@@ -56,13 +56,17 @@ impl Rule for IdleLaunch {
         operators.sort_few_by_key(|&(name, time)| (Reverse(time), facts.name(name)));
         let most: Vec<&str> = operators.iter().take(3).map(|&(name, _)| facts.name(name)).collect();
         let waits = parts.len();
-        let claim = Claim::new(format!("mostly before {}", most.join(", ")), parts)
+        let mut claim = Claim::new(format!("mostly before {}", most.join(", ")), parts)
             .with_evidence(format!(
                 "{} of {} on average: the next launch came after the device ran dry",
                 counted(waits, "wait", "waits"),
                 duration(facts.us(mean))
             ))
             .with_row(facts.sheets.idle_causes, "host_wait");
+        claim.remedy = facts.replays_graphs.then_some(
+            "put more of the step into the graphs that it replays, or give each launch more work: larger batches, fused \
+             kernels",
+        );
         vec![claim]
     }
 }

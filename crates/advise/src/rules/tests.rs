@@ -61,10 +61,15 @@ fn late_launches_are_what_the_host_is_too_slow_for() {
     for _ in 0..20 {
         program = ordinary(program, 1).late(500.0);
     }
-    let advice = advice(&ordinary(program, 1).facts());
+    let mut facts = ordinary(program, 1).facts();
+    let advice = advice(&facts);
     assert_eq!(rules(&advice), ["IDLE-LAUNCH"]);
+    assert!(advice.findings[0].remedy.starts_with("capture the step"), "{advice:#?}");
     let (found, waited) = (gain(&advice, "IDLE-LAUNCH"), 20.0 * 499.0);
     assert!((found / waited - 0.875).abs() < 1e-3, "{found} of {waited}");
+    facts.replays_graphs = true;
+    let advice = self::advice(&facts);
+    assert!(advice.findings[0].remedy.starts_with("put more of the step into the graphs"), "{advice:#?}");
 }
 
 #[test]

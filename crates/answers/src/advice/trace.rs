@@ -200,6 +200,7 @@ impl<'a> Builder<'a> {
             works,
             messages,
             gaps: self.gaps(&operators, program),
+            replays_graphs: replays_graphs(self.trace),
             full_queue: full_queue.collect(),
             calls,
             operators,
@@ -464,6 +465,12 @@ fn data_change(name: &str, inputs: &[Input]) -> Option<DataChange> {
 
 fn is_rocprof(trace: &Trace) -> bool {
     trace.facts().recorder.kind == Some(RecordingKind::Rocprof)
+}
+
+/// Whether a call replays a graph. Names of calls are short.
+fn replays_graphs(trace: &Trace) -> bool {
+    const LONGEST: usize = 40;
+    trace.strings().iter().any(|(_, text)| text.len() <= LONGEST && is_graph_launch(text))
 }
 
 /// What the program is written with, as far as the recording tells: Nsight Systems records programs of any kind.

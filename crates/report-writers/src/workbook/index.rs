@@ -42,7 +42,11 @@ pub(super) fn sheet(name: &str, sources: &[Source<'_>], shown: &[bool]) -> Resul
         let link = format!("internal:'{}'!A1", source.sheet_name.replace('\'', "''"));
         sheet.write_url(row, 0, Url::new(link).set_text(&*escaped(source.sheet_name)))?;
         sheet.write_number(row, 1, source.table.height() as f64)?;
-        sheet.write_string_with_format(row, 2, &*escaped(source.table.description()), &wrapped)?;
+        let contents = match source.table.name() {
+            name if name == source.sheet_name => source.table.description().to_owned(),
+            name => format!("Table {name}. {}", source.table.description()),
+        };
+        sheet.write_string_with_format(row, 2, &*escaped(&contents), &wrapped)?;
         sheet.write_string(row, 3, if is_shown { "yes" } else { "hidden" })?;
     }
     let note = "To open a hidden sheet in Excel, right-click any tab and choose Unhide.";

@@ -134,7 +134,8 @@ impl Workbook {
         let sheets = report.each_table(write_sheet)?;
         for (position, (&source, written)) in sources.iter().zip(sheets).enumerate() {
             let Source { table, sheet_name } = source;
-            if sheet_name != table.name() {
+            // The index has the whole names.
+            if shown.is_none() && sheet_name != table.name() {
                 let (table, sheet) = (table.name().to_owned(), sheet_name.to_owned());
                 warnings.push(Warning::SheetRenamed { table, sheet });
             }

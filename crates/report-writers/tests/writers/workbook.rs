@@ -189,6 +189,18 @@ fn sheets_follow_the_tables_order_and_long_names_are_reported() {
 }
 
 #[test]
+fn an_index_tells_long_names_so_that_nobody_has_to_warn_of_them() {
+    let long = "unified_perf_summary_kl_overlap_of_rank_7";
+    let names: Vec<String> = (0..8).map(|number| format!("t{number}")).collect();
+    let tables = names.iter().map(String::as_str).chain([long]).map(ops).collect();
+    let (bytes, warnings) = written(&report(tables));
+    assert_eq!(warnings, []);
+    let index = sheet(&bytes, "index");
+    let contents = index.get((9, 2)).unwrap().to_string();
+    assert!(contents.starts_with(&format!("Table {long}. ")), "{contents}");
+}
+
+#[test]
 fn texts_beyond_the_limit_are_cut_and_counted() {
     let long = "x".repeat(40_000);
     let columns = vec![
