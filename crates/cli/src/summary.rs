@@ -326,9 +326,6 @@ fn write_excerpt(
         .collect();
     let rows: Vec<usize> = (0..shown).collect();
     out.push_str(&table(&laid_out, &rows, style));
-    if detail == Detail::All {
-        write_caveats(out, sheet, &columns, style);
-    }
     if sheet.height() > shown {
         // Other percentages, such as how much of each row is exposed, are no shares of one whole.
         let share = columns.iter().find(|(header, ..)| header.starts_with("% of "));
@@ -339,6 +336,9 @@ fn write_excerpt(
         });
         let place = format!(" in {}{}", sheet.name(), cut.unwrap_or_default());
         write_cut(out, sheet.height() - shown, &place, style);
+    }
+    if detail == Detail::All {
+        write_caveats(out, sheet, &columns, style);
     }
 }
 
