@@ -327,10 +327,9 @@ impl Draft<'_> {
         if let Some(share) = on_path.filter(|&share| share < ON_PATH_FROM) {
             gain = gain.map(|gain| gain.scaled(share));
             evidence.push(match share < LEAST_ON_PATH {
-                true => "not on the critical path: saving it only makes the device wait for the host".to_owned(),
+                true => "not on the critical path: saving this time would only make the device wait for the host".to_owned(),
                 false => format!(
-                    "only {:.0}% of this time is on the critical path: saving the rest only makes the device wait for \
-                     the host",
+                    "only {:.0}% of this time is on the critical path: saving the rest would only make the device wait for the host",
                     share * 100.0
                 ),
             });

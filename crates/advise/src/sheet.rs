@@ -23,7 +23,7 @@ pub fn advice_sheet<'a>() -> Sheet<'a, Advice> {
         Column::count("rank", "Position by probable gain, from 1; findings without a figure come last.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rank.into()),
-        Column::text("rule", "Rule behind the finding; see crates/advise/README.md.")
+        Column::text("rule", "Rule behind the finding.")
             .with_role(Role::Name)
             .field(|finding: &&Finding| finding.rule.as_str().into()),
         FINDING.field(|finding: &&Finding| finding.what.as_str().into()),

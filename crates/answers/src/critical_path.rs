@@ -164,8 +164,9 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         share(of(&host)),
         share(of(&between)),
     )];
-    let by_class = classes.iter().take(4).map(|&(class, time)| format!("{class} {}", share(time)));
-    lines.push(format!("by kind: {}", by_class.collect::<Vec<_>>().join(", ")));
+    let by_class =
+        classes.iter().take(4).map(|&(class, time)| format!("{} {}", class.in_words(), share(time)));
+    lines.push(format!("by kind: {}", by_class.collect::<Vec<_>>().join("; ")));
     let mut most = path.by_name();
     most.retain(|group| !group.name.is_empty());
     most.truncate(3);
@@ -173,7 +174,8 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
     let short = shortened_apart(most.iter().map(|group| &*group.name).chain(changed), NAME_WIDTH, true);
     let named = most.iter().map(|group| {
         let times = counted(group.parts, "time", "times");
-        format!("{} {} ({}, {times})", group.class, short[&*group.name], share(group.time))
+        let before = if group.class.is_gap() { " before" } else { ":" };
+        format!("{}{before} {} ({}, {times})", group.class.in_words(), short[&*group.name], share(group.time))
     });
     lines.push(format!("largest: {}", named.collect::<Vec<_>>().join("; ")));
     lines.extend(path.what_if.iter().map(|what_if| {

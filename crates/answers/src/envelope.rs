@@ -205,8 +205,7 @@ pub enum ClockTrust {
 pub enum TrustVerdict {
     /// No problem found.
     Full,
-    /// Part of the file is lost, or the launches of over 5% of device time are missing though the recorder records
-    /// them, or `doctor` finds an error.
+    /// Part of the file is lost, or the launches of over 5% of device time are missing although this recorder normally records launches, or `doctor` finds an error.
     Degraded,
     /// No device work was recorded.
     Unusable,

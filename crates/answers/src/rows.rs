@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use gpu_timeline::SortFew;
+use report_writers::Report;
 use report_writers::terminal::truncate_middle;
 use sheets::{Cell, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
@@ -100,6 +101,13 @@ pub enum RowError {
         /// The most similar names.
         near: Vec<String>,
     },
+    /// The report has no rows for a table that other recordings or options give.
+    #[error("this report has no rows for table {name:?}")]
+    #[diagnostic(code("rows/absent-table"), help("tracelens info columns {name} says what it needs"))]
+    AbsentTable {
+        /// The table.
+        name: String,
+    },
     /// The table has no such column.
     #[error("table {table:?} has no column {name:?}")]
     #[diagnostic(code("rows/unknown-column"), help("{}", nearest_names(.near)))]
@@ -175,15 +183,20 @@ pub fn did_you_mean<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) 
 /// The table of this name, or the only one whose name contains it.
 ///
 /// # Errors
-/// [`RowError::UnknownTable`].
-pub fn table_named<'t>(tables: &'t [Table], name: &str) -> Result<&'t Table, RowError> {
+/// [`RowError::UnknownTable`] and [`RowError::AbsentTable`].
+pub fn table_named<'t>(report: &'t Report, name: &str) -> Result<&'t Table, RowError> {
+    let tables = report.tables();
     let only = || {
         let mut containing = tables.iter().filter(|table| table.name().contains(name));
         containing.next().filter(|_| containing.next().is_none())
     };
-    tables.iter().find(|table| table.name() == name).or_else(only).ok_or_else(|| RowError::UnknownTable {
-        name: name.to_owned(),
-        near: did_you_mean(name, tables.iter().map(Table::name)),
+    let found = tables.iter().find(|table| table.name() == name).or_else(only);
+    found.ok_or_else(|| match report.absent_names().find(|&absent| absent == name) {
+        Some(name) => RowError::AbsentTable { name: name.to_owned() },
+        None => RowError::UnknownTable {
+            name: name.to_owned(),
+            near: did_you_mean(name, tables.iter().map(Table::name)),
+        },
     })
 }
 
@@ -416,10 +429,13 @@ mod tests {
         let query = RowQuery { columns: vec!["tiem".to_owned()], ..all() };
         let error = in_one_line(&query.rows(&table()).unwrap_err());
         assert!(error.contains("the nearest names are \"time\""), "{error}");
-        let error = in_one_line(&table_named(&[table()], "opz").unwrap_err());
+        let report = Report::new("job", vec![table()]).unwrap().with_known_names(["ops", "phase_summary"]);
+        let error = in_one_line(&table_named(&report, "phase_summary").unwrap_err());
+        assert!(error.contains("info columns phase_summary"), "{error}");
+        let error = in_one_line(&table_named(&report, "opz").unwrap_err());
         assert!(error.contains("\"ops\""), "{error}");
         // A part is enough where no other name contains it.
-        assert_eq!(table_named(&[table()], "op").unwrap().name(), "ops");
+        assert_eq!(table_named(&report, "op").unwrap().name(), "ops");
         let error = condition("name", Test::Number(&[Ordering::Less], 1.0)).rows(&table()).unwrap_err();
         assert!(matches!(error, RowError::NoNumbers { .. }), "{error}");
     }

@@ -553,7 +553,8 @@ fn phase_shares(phases: &PhaseAnalysis<'_>) -> Option<String> {
         .map(|(position, row)| {
             let percent = row.kernel_time as f64 / total as f64 * 100.0;
             let of = if position == 0 { " of kernel time" } else { "" };
-            format!("{} {percent:.1}%{of}{}", row.phase, evidence(row))
+            let both = if row.phase == Phase::Mixed { " (prefill and decode in one step)" } else { "" };
+            format!("{}{both} {percent:.1}%{of}{}", row.phase, evidence(row))
         })
         .collect();
     let by = match phases.steps() {

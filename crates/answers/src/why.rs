@@ -59,6 +59,8 @@ pub enum TargetKind {
     Kernel,
     /// A module of the program.
     Module,
+    /// A range of the program that findings name.
+    Range,
     /// A row of a report.
     Row,
 }
@@ -173,10 +175,11 @@ impl Report {
         }
         .unwrap_or_else(|| Why::for_row(target));
         why.rows = rows_named(self.tables.tables(), &why.target)?;
-        if why.cost.is_none()
-            && why.rows.is_empty()
-            && let Analysed::Trace(analysis, _) = &self.analysis
-        {
+        let findings = self.advice.iter().flat_map(|advice| &advice.findings);
+        why.findings = findings.filter(|finding| names(finding, &why.target)).map(NamedIn::from).collect();
+        // A range of the program that findings name has neither a row nor device work of its own.
+        let is_unknown = why.cost.is_none() && why.rows.is_empty() && why.findings.is_empty();
+        if is_unknown && let Analysed::Trace(analysis, _) = &self.analysis {
             let candidates = names_containing(analysis, target);
             return match &candidates[..] {
                 [] => Err(WhyError::Unknown { target: target.to_owned(), near: near(analysis, target) }),
@@ -184,15 +187,17 @@ impl Report {
                 _ => Err(WhyError::Several { target: target.to_owned(), candidates }),
             };
         }
-        if why.cost.is_none() && why.rows.is_empty() {
+        if why.cost.is_none() && why.rows.is_empty() && matches!(self.analysis, Analysed::Trace(..)) {
+            why.kind = TargetKind::Range;
+            why.unknown = vec!["device time (what the range launches belongs to its operators)".to_owned()];
+        }
+        if is_unknown {
             let columns = self.tables.tables().iter().flat_map(name_columns);
             let names: Vec<String> =
                 columns.flat_map(|column| column.cells().map(|cell| cell.text().into_owned())).collect();
             let near = did_you_mean(target, names.iter().map(String::as_str));
             return Err(WhyError::Unknown { target: target.to_owned(), near });
         }
-        let findings = self.advice.iter().flat_map(|advice| &advice.findings);
-        why.findings = findings.filter(|finding| names(finding, &why.target)).map(NamedIn::from).collect();
         if self.advice.is_none() {
             why.unknown.push("findings (no rules ran on this report)".to_owned());
         }

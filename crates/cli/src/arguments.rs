@@ -125,13 +125,13 @@ const COLOR_CHOICES: &[(&str, ColorChoice)] =
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Report where the time goes in a recording of any kind
+    /// Report where time and memory go in a recording of any kind
     #[command(after_help = REPORT_EXAMPLES)]
     Report,
     /// Report on a PyTorch trace
     #[command(after_help = SPELLINGS)]
     Pytorch(Box<TraceArguments>),
-    /// Report on an inference trace: vLLM, SGLang, ATOM, diffusion
+    /// Report on inference, with prefill and decode: vLLM, SGLang, ATOM, diffusion
     #[command(after_help = inference::EXAMPLES)]
     Inference(Box<InferenceArguments>),
     /// Report on an XPlane profile (*.xplane.pb): JAX, TensorFlow, PyTorch/XLA on GPUs and TPUs
@@ -181,7 +181,7 @@ pub(crate) enum Command {
     /// Print rows of one table of a report, filtered and sorted
     #[command(after_help = table::TABLE_EXAMPLES)]
     Table(TableArguments),
-    /// Explain one operator, kernel, module or event
+    /// Explain one operator, kernel, module or event: time, waits, share of the roofline
     #[command(after_help = table::WHY_EXAMPLES)]
     Why(WhyArguments),
     /// Check a recording for problems that make figures unreliable

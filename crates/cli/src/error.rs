@@ -301,7 +301,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
         "A --fail-on condition of `tracelens doctor`, `advise` or `compare` is met; the candidate of \
          `tracelens gate` is slower.",
     ),
-    (4, "`tracelens gate` is inconclusive; with --strict, the answer is incomplete."),
+    (4, "`tracelens gate` is inconclusive, or a command run with --strict has an incomplete answer."),
     (5, "The recordings of `tracelens gate` are unreliable, or differ in work or machine."),
     (130, "Ctrl-C ended the run; unfinished files are removed, earlier files are kept."),
 ];

@@ -68,6 +68,38 @@ impl PathClass {
             PathClass::Unknown => "unknown",
         }
     }
+
+    /// Its name in sentences.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            PathClass::GpuCompute => "GPU compute",
+            PathClass::GpuCommunication => "GPU communication",
+            PathClass::GpuMemory => "GPU memory",
+            PathClass::GpuOther => "other graph nodes",
+            PathClass::KernelGap => "gap between kernels",
+            PathClass::GraphDependency => "graph dependency",
+            PathClass::LaunchDelay => "launch delay",
+            PathClass::SyncReturn => "return from synchronization",
+            PathClass::HostOperator => "host operators",
+            PathClass::HostRuntime => "runtime calls",
+            PathClass::HostUntraced => "host, nothing recorded",
+            PathClass::Unknown => "unknown",
+        }
+    }
+
+    /// Whether it is time before what is named.
+    #[must_use]
+    pub const fn is_gap(self) -> bool {
+        matches!(
+            self,
+            PathClass::KernelGap
+                | PathClass::GraphDependency
+                | PathClass::LaunchDelay
+                | PathClass::HostUntraced
+                | PathClass::Unknown
+        )
+    }
 }
 
 impl fmt::Display for PathClass {

@@ -51,7 +51,7 @@ impl fmt::Display for Fault {
                 "device events that start before their launch, treated as having no launch"
             }
             Fault::UnresolvedDependency => {
-                "dependencies between graph nodes that are not both in one replay, ignored"
+                "dependencies between graph nodes that are not in the same replay, ignored"
             }
             Fault::AmbiguousDependency => {
                 "dependencies between graph nodes with several matches, resolved to the first"

@@ -399,7 +399,7 @@ fn table(
         .map(|by| Order { column: by.column, descending: by.descending.unwrap_or(true) })
         .collect();
     let query = RowQuery { columns: given.select, conditions, order, skip: given.cursor, top };
-    let whole = table_named(held.report.tables.tables(), &given.name).map_err(from_row_error)?;
+    let whole = table_named(&held.report.tables, &given.name).map_err(from_row_error)?;
     let mut answer = about(session, asked, &held);
     answer.tables = vec![part(whole, &query)?];
     document(answer)
@@ -524,7 +524,7 @@ fn tree(
 
 /// A table of a report that is made for this call alone.
 fn part_of(report: &Report, name: &str, top: usize) -> Result<JsonTable<'static>, Refusal> {
-    let table = table_named(report.tables.tables(), name).map_err(from_row_error)?;
+    let table = table_named(&report.tables, name).map_err(from_row_error)?;
     part(table, &RowQuery { top, ..RowQuery::default() })
 }
 

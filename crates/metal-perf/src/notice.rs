@@ -171,7 +171,7 @@ pub enum MetalNotice {
         rows: usize,
     },
     /// Devices that have run out of operations, or that have another one, were passed over.
-    #[error("devices were left out of a merged row {} (first at {first}) because their operation is missing or differs from that of the lowest-numbered device: some rows may remain per device", counted(*.times, "time", "times"))]
+    #[error("{}, a device was left out of a merged row (first at {first}) because its operation is missing or differs from that of the lowest-numbered device: some operations may still have one row per device", counted(*.times, "time", "times"))]
     #[diagnostic(code("tenstorrent/fronts-differ"), severity(Warning))]
     FrontsDiffer {
         /// How many times.

@@ -215,8 +215,11 @@ const TIMES: [TimeOfPart; 5] = [
         time: |breakdown| breakdown.exposed_memcpy,
     },
     TimeOfPart {
-        column: Column::milliseconds("idle (ms)", "Device idle time before the iteration's device events.")
-            .showing(&[Figure::IdleTime, Figure::BusyTime]),
+        column: Column::milliseconds(
+            "idle (ms)",
+            "Device idle time, counted toward the iteration whose device events end it.",
+        )
+        .showing(&[Figure::IdleTime, Figure::BusyTime]),
         time: |breakdown| breakdown.idle,
     },
 ];

@@ -303,7 +303,7 @@ fn remarks_on_blocks(sides: &[Vec<Recording>; 2], blocks: &[Vec<Block>; 2]) -> V
     let unknown = blocks.iter().flatten().filter(|block| block.reason == BlockReason::Unknown).count();
     if unknown > 0 && blocks.iter().flatten().count() > 2 {
         remarks.push(format!(
-            "{} no wall-clock time, and each counts as a job; --job FILE=ID groups them",
+            "{} no wall-clock time, and counts as a job of its own; --job FILE=ID groups recordings",
             counted(unknown, "recording has", "recordings have")
         ));
     }

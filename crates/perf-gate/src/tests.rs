@@ -45,7 +45,11 @@ fn the_operator_at_fault_is_the_first_culprit() {
     assert_eq!((culprits[0].part.name(), culprits[0].change), ("aten::add", Change::SlowerKernel));
     assert!((found.ledger.share(culprits[0]).unwrap() - 100.0).abs() < 1e-9);
     assert!(found.headline().starts_with("FAIL, step time +9.0% ("), "{}", found.headline());
-    assert!(found.headline().ends_with("; largest cause aten::add (slower kernel)"), "{}", found.headline());
+    assert!(
+        found.headline().ends_with("; largest cause aten::add (slower kernel, 100% of the change)"),
+        "{}",
+        found.headline()
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ impl Gate {
     pub fn advice(&self) -> &'static str {
         match self.metrics.iter().any(|metric| metric.estimate.is_some() && metric.because.is_some()) {
             // Few steps are the only reason that statistics do not know.
-            true => "record more steps in each trace",
+            true => "record more steps in each trace, or gate by --metric gpu_busy or kernel_count",
             false => "record three traces per side, in separate jobs",
         }
     }
@@ -45,7 +45,14 @@ impl Gate {
         let is_same_way = |line: &&LedgerLine| (line.delta() > 0) == (after > before);
         match self.ledger.culprits().into_iter().find(is_same_way) {
             Some(line) if changed && metric.metric == Metric::StepWall => {
-                format!("; largest cause {} ({})", sheets::escaped(line.part.name()), line.change.as_str())
+                let share = self.ledger.share(line);
+                let share =
+                    share.map_or(String::new(), |share| format!(", {}% of the change", decimal(share, 0)));
+                format!(
+                    "; largest cause {} ({}{share})",
+                    sheets::escaped(line.part.name()),
+                    line.change.as_str()
+                )
             }
             _ => String::new(),
         }

@@ -55,7 +55,7 @@ impl NativeReport {
     }
 
     fn sheet(&self, name: &str) -> PyResult<&sheets::Table> {
-        table_named(self.report.tables.tables(), name).map_err(rows::no_rows)
+        table_named(&self.report.tables, name).map_err(rows::no_rows)
     }
 
     fn write_csvs(&self, path: &Path) -> PyResult<()> {

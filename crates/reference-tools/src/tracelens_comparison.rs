@@ -69,8 +69,7 @@ pub enum ParityNotice {
     },
     /// Rows of one key were multiplied.
     #[error(
-        "{sheet} has {joined} rows from {rows} in one report: rows with the same key are all joined \
-         pairwise, as in TraceLens, so sums are too large"
+        "{sheet} has {joined} rows, although one report has only {rows}: every row is joined with every row of the same key, as in TraceLens, so sums are too large"
     )]
     #[diagnostic(code("comparison-as-trace-lens/multiplied"), severity(Warning))]
     Multiplied {

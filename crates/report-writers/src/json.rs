@@ -98,7 +98,7 @@ struct TableView<'t> {
     name: &'t str,
     /// Meaning of a row; null if not stated.
     title: Option<&'t str>,
-    /// Columns that identify a row of the whole table; empty if they are not unique, or one of them was not selected.
+    /// Columns that identify a row of the whole table; empty if their values are not unique together, or if one of them was not selected.
     key: &'t [String],
     /// Caveats of the whole table.
     caveats: Vec<&'t str>,

@@ -130,7 +130,7 @@ impl Report {
     }
 
     /// The known table names that this report does not hold.
-    pub(crate) fn absent_names(&self) -> impl Iterator<Item = &str> {
+    pub fn absent_names(&self) -> impl Iterator<Item = &str> {
         let held = |name: &str| self.tables.iter().any(|table| table.name().eq_ignore_ascii_case(name));
         self.known_names.iter().map(String::as_str).filter(move |name| names_a_file(name) && !held(name))
     }

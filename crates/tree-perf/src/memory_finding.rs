@@ -55,7 +55,7 @@ impl fmt::Display for MemoryFinding {
         if let Some((count, first)) = &self.failures {
             write!(
                 f,
-                "memory: {} for lack of memory, the first of {} on {} at {}",
+                "memory: {} for lack of memory; the first requested {} on {} at {}",
                 counted(*count, "allocation failed", "allocations failed"),
                 bytes(first.bytes),
                 first.device,

@@ -219,7 +219,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long))]
     pub disable_coll_analysis: bool,
 
-    /// Write the memory sheets if the trace has allocations, even without `memory`.
+    /// Write the memory sheets if the trace has allocations, even if they were not requested.
     #[cfg_attr(feature = "clap", arg(skip = true))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub memory_unasked: bool,
@@ -249,7 +249,7 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub conventions: Conventions,
 
-    /// Architecture for rooflines; `None`: the bundled one of the recorded device, if any.
+    /// Architecture for rooflines; by default the bundled one of the recorded device, if any.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[cfg_attr(feature = "serde", serde(skip))]
     pub architecture: Option<Architecture>,

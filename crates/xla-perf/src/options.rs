@@ -48,7 +48,7 @@ pub struct JaxOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub gpus_per_node: Option<NonZeroU32>,
 
-    /// Architecture for rooflines; `None`: the bundled one of the recorded device, if any.
+    /// Architecture for rooflines; by default the bundled one of the recorded device, if any.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub architecture: Option<Architecture>,
 

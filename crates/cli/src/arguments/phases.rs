@@ -18,7 +18,7 @@ pub(crate) struct PhaseArguments {
     pub(crate) decode_threshold: Option<i64>,
 
     /// Maximum concurrent requests of the engine (vLLM max_num_seqs, SGLang max_running_requests): with the method
-    /// hybrid, an unannotated step with more tokens than that many requests can decode is prefill
+    /// hybrid, an unannotated step counts as prefill if it has more tokens than this number of requests can decode
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 

@@ -233,7 +233,10 @@ fn text(gate: &Gate, style: Style) -> String {
         Verdict::NotComparable => {
             wrap("to compare anyway, use --allow CHECK[,CHECK]", "", "  ", width, &mut out);
         }
-        Verdict::Inconclusive => wrap(&format!("to decide, {}", gate.advice()), "", "  ", width, &mut out),
+        Verdict::Inconclusive => {
+            wrap(&format!("to decide, {}", gate.advice()), "", "  ", width, &mut out);
+            wrap("to pass undecided changes, use --inconclusive pass", "", "  ", width, &mut out);
+        }
         _ => {}
     }
     if gate.verdict != Verdict::NotComparable {

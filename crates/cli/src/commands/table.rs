@@ -6,7 +6,7 @@ use std::slice;
 use answers::numbers::{counted, decimal, duration};
 use answers::{AnyReporter, Part, Report, Reporter, RowQuery, Rows, Run, TargetKind, Why, table_named};
 use report_writers::JsonTable;
-use report_writers::terminal::{Style, TextColumn, table as text_table};
+use report_writers::terminal::{Frame, Grid, Style, TextColumn, table as text_table};
 use serde::Serialize;
 use sheets::{ColumnKind, Table, TableColumn, Unit, escaped};
 
@@ -29,10 +29,9 @@ struct Listed<'t> {
 
 pub(crate) fn table(arguments: &TableArguments, context: &Context<'_>) -> Result<(), Failure> {
     let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, false)?;
-    let tables = report.tables.tables();
     let Some(name) = &arguments.table else { return list(arguments, &report, context) };
     let query = arguments.query();
-    let whole = table_named(tables, name)?;
+    let whole = table_named(&report.tables, name)?;
     let Rows { table, total, next, sort } = query.rows(whole)?;
     if arguments.answer.is_json() {
         let mut answer = context.about(slice::from_ref(&arguments.file)).about(&report);
@@ -44,7 +43,9 @@ pub(crate) fn table(arguments: &TableArguments, context: &Context<'_>) -> Result
         0 => String::new(),
         _ => format!("{shown} of {} shown\n", counted(total, "row", "rows")),
     };
-    Ok(console::print(format_args!("{}{rest}", text(&table, context.style())))?)
+    // Only a terminal cuts: whoever reads from a pipe or a file wants whole names.
+    let style = Style { width: console::terminal_width().unwrap_or(usize::MAX), ..context.style() };
+    Ok(console::print(format_args!("{}{rest}", text(&table, style)))?)
 }
 
 fn list(arguments: &TableArguments, report: &Report, context: &Context<'_>) -> Result<(), Failure> {
@@ -84,19 +85,26 @@ fn read(path: &Path, quiet: bool, reading: &ReadingArguments, modules: bool) -> 
     Ok(report?)
 }
 
-/// A table as text, its columns as wide as the terminal allows.
+/// A table as text. Where it is too wide, its last columns of numbers are left out and named.
 fn text(table: &Table, style: Style) -> String {
     let headers = table.headers();
-    let columns = table.columns().iter().zip(&headers).map(|(column, header)| {
+    let columns = table.columns().iter().zip(&headers).enumerate().map(|(position, (column, header))| {
         let cell = move |row: &usize| escaped(&shown(column, *row)).into_owned();
         match column.kind().is_numeric() {
-            true => TextColumn::right(header, cell),
+            true => TextColumn::right(header, cell).droppable(position.min(usize::from(u8::MAX)) as u8),
             false => TextColumn::left(header, cell),
         }
     });
     let columns: Vec<TextColumn<'_, usize>> = columns.collect();
     let rows: Vec<usize> = (0..table.height()).collect();
-    text_table(&columns, &rows, style)
+    let grid = Grid::new(&columns, &rows, Frame::Rule, style);
+    let mut text = grid.text();
+    let left_out = grid.left_out();
+    if !left_out.is_empty() {
+        let left_out = format!("no room for {} (--select chooses columns)", left_out.join(", "));
+        wrap(&left_out, "", "  ", style.width.min(WIDEST), &mut text);
+    }
+    text
 }
 
 fn shown(column: &TableColumn, row: usize) -> String {

@@ -8,6 +8,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::program::Workplace;
+use crate::trace::{annotation, kernel, launch, operator, trace};
 
 const RECORDINGS: &[&str] = &[
     "generated/cuda_training_step.json.gz",
@@ -210,6 +211,38 @@ fn words(command: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+#[test]
+fn a_range_that_a_finding_names_is_explained_by_it() {
+    let next = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    let mut events = Vec::new();
+    for step in 0..4_u32 {
+        let start = 10_000.0 * f64::from(step);
+        events.push(annotation(next, start, 6_000.0));
+        events.push(operator("aten::mm", start + 6_100.0, 20.0));
+        events.push(launch(step + 1, start + 6_105.0));
+        events.push(kernel("gemm", step + 1, start + 6_200.0, 3_000.0));
+    }
+    let place = Workplace::with(trace(&events));
+    place.run(&["why", "trace.json", next]).exits_with(0).with_summary(&["IDLE-DATA", "range"]);
+    place.run("why trace.json enumerate(Loader)").exits_with(2);
+}
+
+#[test]
+fn tables_in_pipes_have_whole_names_however_wide_they_are() {
+    let place = Workplace::with_generated();
+    let narrow = place.run_in_columns("40", "table trace.json.gz unified_perf_summary --top 1").exits_with(0);
+    let all: Value = serde_json::from_str(
+        &place.run("table trace.json.gz unified_perf_summary --top 1 --json").exits_with(0).out,
+    )
+    .unwrap();
+    let name = all["tables"][0]["rows"][0][0].as_str().unwrap();
+    assert!(narrow.out.contains(name) && !narrow.out.contains("no room for"), "{}", narrow.out);
+    place
+        .run("table trace.json.gz phase_summary")
+        .exits_with(2)
+        .with_error(&["no rows for table", "info columns phase_summary"]);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn read(json: &Json, depth: usize) -> Result<Value, String> {
         Json::Object(marked) => match (marked.get("tuple"), marked.get("float")) {
             (Some(Json::Array(items)), _) => Value::Tuple(all(items)?),
             (_, Some(Json::String(text))) => Value::Float(text.parse().unwrap_or(f64::NAN)),
-            _ => return Err("a dict is not a report value".to_owned()),
+            _ => return Err("a dict cannot be a value in a report".to_owned()),
         },
     })
 }

@@ -37,7 +37,7 @@ pub enum CaptureError {
     },
     /// The list of captures is not what it should be.
     #[error("{path}: {detail}; expected a list of {{\"file\", \"batch_size\", \"mode\"}}", path = .path.display())]
-    #[diagnostic(code("captures/details"), help("delete the file to have it rebuilt from the traces"))]
+    #[diagnostic(code("captures/details"), help("delete the file; all traces are then read instead"))]
     Details {
         /// The list.
         path: PathBuf,

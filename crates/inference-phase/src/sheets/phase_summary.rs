@@ -88,7 +88,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     ];
     Sheet::with_context(
         "phase_summary",
-        "Inference phases, one row each; needs phase analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
+        "Inference phases, one row each; needs --inference_phase_analysis. Prefill processes prompts, Decode extends requests by one or a few tokens, Mixed does both in one step.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let rows: Vec<&PhaseStatistics> = phases.phases().iter().collect();

@@ -75,7 +75,7 @@ pub(super) fn sheet<'a>() -> Sheet<'a, PhaseAnalysis<'a>> {
     ];
     Sheet::with_context(
         "step_summary",
-        "Steps of the inference engine in order of host start; needs phase analysis with the method hybrid, the only one that detects steps. Excludes device work outside steps.",
+        "Steps of the inference engine in order of host start; needs --inference_phase_analysis with the method hybrid, the only one that detects steps. Excludes device work outside steps.",
         fields,
         |phases: &'a PhaseAnalysis<'a>| {
             let steps = phases.steps()?.steps().iter().zip(phases.step_statistics()).enumerate();

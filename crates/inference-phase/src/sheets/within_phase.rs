@@ -60,7 +60,7 @@ pub(super) fn ops_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, Pha
     ];
     Sheet::new(
         name,
-        "Device time by operator within one inference phase, most time first; needs phase analysis. The sheets of all phases add up to ops_summary.",
+        "Device time by operator within one inference phase, most time first; needs --inference_phase_analysis. The sheets of all phases add up to ops_summary.",
         fields,
         move |phases| operators(phases, phase),
     ).with_sums_showing(&[Figure::OpsSummary])
@@ -127,7 +127,7 @@ fn operators<'a>(phases: &PhaseAnalysis<'a>, phase: Phase) -> Vec<Row<'a>> {
 pub(super) fn kernel_summary<'a>(name: &'static str, phase: Phase) -> Sheet<'a, PhaseAnalysis<'a>> {
     Sheet::with_context(
         name,
-        "Kernels of one inference phase by operator, name and stream, most time first; needs phase analysis and the kernel summary. Includes communication kernels and kernels without a launch in the trace; excludes copies and fills. TraceLens does not write this sheet, so it is omitted with TraceLens methods.",
+        "Kernels of one inference phase by operator, name and stream, most time first; needs --inference_phase_analysis and the kernel summary. Includes communication kernels and kernels without a launch in the trace; excludes copies and fills. TraceLens does not write this sheet, so it is omitted with TraceLens methods.",
         KernelTable::fields("Sum as a share of the summed durations of the phase's kernels."),
         move |phases: &PhaseAnalysis<'a>| {
             let is_tracelens = matches!(phases.options.method, PhaseMethod::TraceLens(_));

@@ -101,7 +101,7 @@ fn ranks<'a>() -> Sheet<'a, JobAnalysis> {
             .field_in(|job: &Job<'a>, &rank: &R| job.ranks[rank].first.into()),
         Column::milliseconds(
             "lateness (ms)",
-            "Sum of the rank's delays behind the median rank, in collectives it entered last, by more than the clock uncertainty. Each delay counts once, in the group where it began.",
+            "Sum of the rank's delays behind the median rank, over collectives that it entered last by more than the clock uncertainty. Each delay counts once, in the group where it began.",
         )
         .field_in(|job: &Job<'a>, &rank: &R| ms(job.ranks[rank].lateness).into()),
         Column::text("first cause", "Cause of most of the rank's lateness.")

@@ -180,9 +180,7 @@ fn kernels<'a>() -> Sheet<'a, Hta<'a>> {
         .field(|row: &NamedTimes| row.kind.as_str().into());
     sheet(
         "hta_gpu_kernel_breakdown",
-        "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. If a type has more than ten \
-         names, those beyond the 0.8-quantile of the running sums of times are combined in a row `others`, and \
-         all statistics are then computed over the sums by name. kernel_summary has the statistics over kernels.",
+        "HTA's get_gpu_kernel_breakdown, table of kernels; with --parity hta. If a type has more than ten names, those whose cumulative time (largest first) exceeds the 0.8-quantile of these cumulative times are combined in a row `others`; all statistics are then computed over the sums by name. kernel_summary has the statistics over kernels.",
         times("kernel").into_iter().chain([kind]),
         Hta::kernels,
     )
@@ -344,7 +342,7 @@ fn sequences<'a>() -> Sheet<'a, Hta<'a>> {
     sheet(
         "hta_frequent_kernel_sequences",
         "HTA's get_frequent_cuda_kernel_sequences of the operators named by --hta_sequences_of, with its \
-         default of three kernels or more; with --parity hta. Only calls at the smallest nesting depth count. \
+         default of three kernels or more; with --parity hta. Only calls at the smallest nesting depth are counted. \
          frequent_sequences covers all operators.",
         [
             Column::text("pattern", "Names of the operator and its device events, in order of start time.")

@@ -1485,7 +1485,7 @@
     const tree = el("div", { class: "units", role: "tree", "aria-label": `Work of ${runs[0]} and ${runs[1]}` });
     const note = el("p", { class: "note", role: "status" });
     const keep = () => (remember({ diff: kind || undefined, least: least || undefined }), draw());
-    part.append(el("p", { class: "note" }, `A is ${runs[0] === "A" ? "the first run" : runs[0]}, B is ${runs[1] === "B" ? "the second" : runs[1]}. A row sums the time of everything below it; orange is slower in B, blue faster. Arrow keys move, open and close.`),
+    part.append(el("p", { class: "note" }, `A is ${runs[0] === "A" ? "the first run" : runs[0]}, B is ${runs[1] === "B" ? "the second" : runs[1]}. Each row sums the time of everything below it; orange is slower in B, blue faster. Arrow keys move, open and close.`),
       el("div", { class: "tools" }, choice("Show", kinds.map(([name]) => name), () => kind, (at) => ((kind = at), keep())),
         el("label", {}, "minimum change, in µs", el("input", { type: "number", min: 0, step: "any", value: least, input: (event) => ((least = Math.max(0, Number(event.target.value)) || 0), keep()) }))),
       el("div", { class: "unit units-head", "aria-hidden": "true" }, ["", "", "A", "B", "B − A", ""].map((text, at) => el("span", { class: at === 2 || at === 3 ? "number hide" : at > 3 ? "number" : undefined }, text))),

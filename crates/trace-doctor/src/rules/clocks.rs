@@ -230,7 +230,7 @@ pub(super) fn open_frames(facts: &Facts<'_>) -> Verdict {
     }
     let found = (!never_closed.is_empty()).then(|| {
         let text = format!(
-            "{} never closed: they run past their caller to the end of the recording",
+            "{} never closed, running past the caller to the end of the recording",
             counted(never_closed.len(), "Python frame was", "Python frames were")
         );
         let tally = Tally::of(events, never_closed);

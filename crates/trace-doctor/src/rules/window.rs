@@ -25,7 +25,7 @@ pub(super) fn open_spans(facts: &Facts<'_>) -> Verdict {
     }
     let found = (open.count > 0).then(|| {
         let text = format!(
-            "{} still open at the end of the recording: their times are lower bounds",
+            "{} still open at the end of the recording: recorded times are lower bounds",
             counted(open.count as usize, "span was", "spans were")
         );
         let found = Found::tally(Severity::Note, &open, text);

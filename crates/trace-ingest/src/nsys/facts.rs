@@ -193,7 +193,7 @@ fn missing(tables: &Tables<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<Warni
     if !tables.has(NVTX) {
         missing.push(Warning::NotRecorded {
             what: "NVTX ranges",
-            advice: "record with --trace=cuda,nvtx, and PyTorch operators with --pytorch=autograd-shapes-nvtx",
+            advice: "record with --trace=cuda,nvtx; for PyTorch operators, add --pytorch=autograd-shapes-nvtx",
         });
     }
     let mut skips_calls = false;

@@ -41,7 +41,7 @@ pub(crate) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .field_in(|analysis: &&Analysis, row: &Row| analysis.trace().text(row.name).into()),
     ];
     let figures = [
-        Column::milliseconds("device_ms", "Time with at least one of the range's device events running, summed over ranges. For host ranges: events launched during it by any thread of the process; for device ranges: events on its stream that overlap it. Nested ranges share device time.").showing(&[Figure::BusyTime])
+        Column::milliseconds("device_ms", "Time with at least one of the range's device events running, summed over ranges. For a host range: events launched during it by any thread of the process; for a device range: events on its stream that overlap it. Nested ranges share device time.").showing(&[Figure::BusyTime])
             .with_role(Role::Headline)
             .field_in(|analysis: &&Analysis, row: &Row| analysis.ms(row.device_time).into()),
         Column::milliseconds("length_ms", "Sum of the ranges' lengths.").showing(&[Figure::LengthsOfAnnotations])

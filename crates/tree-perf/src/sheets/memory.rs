@@ -362,7 +362,7 @@ pub(crate) fn blocks_sheet<'a>() -> Sheet<'a, Analysis> {
     ];
     Sheet::with_context(
         MEMORY_BLOCKS,
-        "Blocks live at a device's memory peak: the largest 200 per device with a recorded allocation or deallocation; needs recorded allocations.",
+        "Blocks live at a device's memory peak: per device, the 200 largest blocks whose allocation or deallocation was recorded; needs recorded allocations.",
         fields,
         |analysis| {
             rows(analysis, |_, device| {

@@ -379,7 +379,7 @@ pub(super) fn rematerialization_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     fields.push(share.field(|row: &KindTime| row.percent.into()));
     sheet(
         "rematerialization",
-        "Share of device time that recomputes values to save memory; omitted if no work is recomputed or in a checkpointed region.",
+        "Share of device time that recomputes values to save memory; omitted if no work is recomputed and none is in a checkpointed region.",
         fields,
         rematerialized,
     )

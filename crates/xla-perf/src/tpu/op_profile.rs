@@ -360,8 +360,7 @@ pub(super) fn op_profile_sheet<'a>() -> Sheet<'a, JaxAnalysis> {
     tpu_sheet(
         "op_profile",
         "Operations as two trees (by category; by program and category), each part below its parent, most time \
-         first, as in the XLA profiler's Op Profile. An operation that contains others counts with its self \
-         time in programs and the total, and belongs to no category.",
+         first, as in the XLA profiler's Op Profile. An operation that contains others adds only its self time to its program and to the total; it belongs to no category.",
         fields,
         rows,
     )

@@ -263,9 +263,9 @@ fn rows(tpu: &TpuAnalysis) -> Vec<Row> {
         Row::percent("HBM utilization, sampled", overview.sampled_hbm_utilization, not_sampled)
             .meaning("HBM bandwidth utilization, sampled by the host."),
         share("FLOPS utilization", overview.flops_utilization, &peaks)
-            .meaning("FLOP rate over the whole time as a share of the peak."),
+            .meaning("Mean FLOP rate over the window as a share of the peak."),
         share("HBM utilization", overview.hbm_utilization, &peaks)
-            .meaning("HBM bandwidth over the whole time as a share of its peak, from bytes counted by the compiler."),
+            .meaning("Mean HBM bandwidth over the window as a share of its peak, from bytes counted by the compiler."),
         share("Duty cycle", overview.duty_cycle, NO_OPERATION)
             .meaning("Time with an operation other than infeed, outfeed and host waits, as a share of the time from the first run or operation to the last."),
         share("Idle", overview.idle, NO_OPERATION)
