@@ -312,7 +312,7 @@ fn allocations_that_failed_are_told_first_and_change_nothing() {
     let said = analysis.memory_finding().unwrap().to_string();
     assert!(
         said.starts_with(
-            "memory: 2 allocations failed for lack of memory, the first of 2.000 GiB on CUDA 0 at 4.000 µs with \
+            "memory: 2 allocations failed for lack of memory; the first requested 2.000 GiB on CUDA 0 at 4.000 µs with \
              2.000 MiB allocated, 1.000 GiB reserved\nmemory: peak 2.000 MiB"
         ),
         "{said}"
