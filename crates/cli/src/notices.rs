@@ -79,7 +79,8 @@ pub(crate) fn say(notice: &Notice, given: &Given) -> Say {
             Say::Warning(said.with_help("use --group_by_num_kernels"))
         }
         Notice::Analysis(tree_perf::Notice::MemoryWithoutFrames) => {
-            Say::Note(said.with_help("read them with --memory"))
+            // Nobody asked for them, and the page tells who owns most of the memory.
+            Say::OnPage(said.with_help("read them with --memory"))
         }
         Notice::Analysis(tree_perf::Notice::MemoryWithoutModules | tree_perf::Notice::NoMemory) => {
             Say::Warning(said.with_start("--memory finds nothing"))
