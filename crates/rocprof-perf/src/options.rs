@@ -1,7 +1,9 @@
 //! Options of the analysis of a `rocprofv3` profile.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use operator_sheets::KernelOptions;
 use regex::Regex;
@@ -234,21 +236,26 @@ impl HipGrouping {
 /// A regular expression that matches anywhere in a kernel's name; letters compare with regard to case. An empty one matches
 /// no name.
 #[derive(Clone, Debug)]
-pub struct KernelPattern(Option<Regex>);
+pub struct KernelPattern {
+    pattern: Cow<'static, str>,
+    /// Compiled when it is first matched: every start of the program makes the default.
+    compiled: OnceLock<Option<Regex>>,
+}
 
 impl KernelPattern {
     fn checker_of_tuning() -> Self {
-        KernelPattern(Regex::new(CHECKER_OF_TUNING).ok())
+        KernelPattern { pattern: CHECKER_OF_TUNING.into(), compiled: OnceLock::new() }
     }
 
     /// Whether a kernel of this name is meant.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        self.0.as_ref().is_some_and(|pattern| pattern.is_match(name))
+        let compile = || (!self.pattern.is_empty()).then(|| Regex::new(&self.pattern).ok()).flatten();
+        self.compiled.get_or_init(compile).as_ref().is_some_and(|pattern| pattern.is_match(name))
     }
 
     /// The regular expression.
     pub fn as_str(&self) -> &str {
-        self.0.as_ref().map_or("", Regex::as_str)
+        &self.pattern
     }
 }
 
@@ -274,10 +281,11 @@ impl FromStr for KernelPattern {
             pattern: pattern.to_owned(),
             reason: error.to_string(),
         };
-        if pattern.is_empty() {
-            return Ok(KernelPattern(None));
+        if pattern == CHECKER_OF_TUNING {
+            return Ok(KernelPattern::checker_of_tuning());
         }
-        Regex::new(pattern).map(|pattern| KernelPattern(Some(pattern))).map_err(error)
+        let compiled = if pattern.is_empty() { None } else { Some(Regex::new(pattern).map_err(error)?) };
+        Ok(KernelPattern { pattern: pattern.to_owned().into(), compiled: compiled.into() })
     }
 }
 

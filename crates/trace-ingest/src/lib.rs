@@ -10,6 +10,7 @@ mod event_table;
 mod facts;
 mod foreign;
 mod format;
+mod gzip;
 mod index_set;
 #[cfg(feature = "kineto")]
 mod json;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::IngestError;
 use crate::format::Format;
+use crate::gzip::{self, GzipText};
 use crate::warning::Warning;
 
 /// How far reading has come, in bytes of the file (compressed, if it is).
@@ -209,8 +210,8 @@ pub(crate) fn unpack<'a>(
             Err(error) => Box::new(Failing(Some(error))),
         };
         let whole = Cursor::new(head.clone()).chain(ending);
-        text = if head.starts_with(&[0x1f, 0x8b]) {
-            expansion.limited(flate2::read::MultiGzDecoder::new(whole))
+        text = if head.starts_with(&gzip::MAGIC) {
+            expansion.limited(GzipText::new(whole))
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             expansion.limited(zstd_text(path, whole)?)
         } else if is_archive(&head) && layer == 0 {

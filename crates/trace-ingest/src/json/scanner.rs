@@ -60,23 +60,29 @@ const ENDS_BARE: [bool; 256] = {
     table
 };
 
-/// Which bytes matter for where an array or object ends.
-const STRUCTURAL: [bool; 256] = {
-    let mut table = [false; 256];
-    let bytes = b"{}[]\"";
-    let mut index = 0;
-    while index < bytes.len() {
-        table[bytes[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
-
 /// The highest bit of every byte of `word` that is a quote; bytes above the lowest of these may be marked too.
 #[inline]
 fn quotes(word: u64) -> u64 {
-    let zeros = word ^ (u64::from(b'"') * 0x0101_0101_0101_0101);
-    zeros.wrapping_sub(0x0101_0101_0101_0101) & !zeros & 0x8080_8080_8080_8080
+    zeros(word ^ in_each_byte(b'"'))
+}
+
+/// The same of bytes that may be a quote or a bracket: other bytes are marked, too, most of which numbers and blanks lack.
+#[inline]
+fn structure(word: u64) -> u64 {
+    /// The bits in which the four brackets differ, and what all of them are with these set.
+    const DIFFERENT: u8 = 0b0010_0110;
+    const BRACKET: u8 = 0b0111_1111;
+    quotes(word) | zeros((word | in_each_byte(DIFFERENT)) ^ in_each_byte(BRACKET))
+}
+
+/// The highest bit of every byte of `word` that is 0; bytes above the lowest of these may be marked too.
+#[inline]
+fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(in_each_byte(1)) & !word & in_each_byte(0x80)
+}
+
+const fn in_each_byte(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
 }
 
 /// A position in the text.
@@ -242,30 +248,38 @@ impl<'t> Scanner<'t> {
     /// Goes behind the end of the array or object that the position is in, by counting brackets outside strings.
     pub(crate) fn leave_nested(&mut self) -> Scan<()> {
         let (mut at, mut depth) = (self.position, 1usize);
-        while let Some(skipped) =
-            self.text.get(at..).and_then(|rest| rest.iter().position(|&byte| STRUCTURAL[byte as usize]))
-        {
-            at += skipped;
-            match self.text[at] {
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        self.position = at + 1;
-                        return Ok(());
+        loop {
+            let rest = self.text.get(at..).filter(|rest| !rest.is_empty()).ok_or(Fault::Incomplete)?;
+            let start = at;
+            let word = rest.first_chunk().copied().unwrap_or_else(|| {
+                let mut word = [0; 8];
+                word[..rest.len()].copy_from_slice(rest);
+                word
+            });
+            at += rest.len().min(word.len());
+            let mut marks = structure(u64::from_le_bytes(word));
+            while marks != 0 {
+                let here = start + marks.trailing_zeros() as usize / 8;
+                marks &= marks - 1;
+                match self.text[here] {
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => {
+                        depth -= 1;
+                        if depth == 0 {
+                            self.position = here + 1;
+                            return Ok(());
+                        }
                     }
+                    b'"' => {
+                        let mut string = Scanner { text: self.text, position: here };
+                        string.string()?;
+                        at = string.position;
+                        break;
+                    }
+                    _ => {}
                 }
-                b'"' => {
-                    let mut string = Scanner { text: self.text, position: at };
-                    string.string()?;
-                    at = string.position;
-                    continue;
-                }
-                _ => {}
             }
-            at += 1;
         }
-        Err(Fault::Incomplete)
     }
 }
 
@@ -386,6 +400,37 @@ mod tests {
                 if let Ok(read) = expected {
                     proptest::prop_assert_eq!(scanner.position, read.len() + 2);
                 }
+            }
+        }
+    }
+
+    /// End of the array or object whose opening bracket is before the text, byte by byte.
+    fn end_of_nested(text: &[u8]) -> Option<usize> {
+        let (mut at, mut depth) = (0, 1);
+        while let Some(&byte) = text.get(at) {
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                b'"' => at += end_of_string(&text[at..])?,
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nested_values_end_where_their_brackets_do(
+            text in proptest::collection::vec(proptest::sample::select(&b"{}[]{[\"\\ab_yY\x7f ,1\x00\xdb\xff"[..]), 0..90),
+        ) {
+            for cut in 0..=text.len() {
+                let mut scanner = Scanner::new(&text[..cut]);
+                let outcome = scanner.leave_nested().map(|()| scanner.position);
+                proptest::prop_assert_eq!(outcome, end_of_nested(&text[..cut]).ok_or(Fault::Incomplete));
             }
         }
     }
