@@ -114,7 +114,7 @@ pub(crate) fn warm_up_in_words(analysis: &impl Iterated, window: i64) -> Option<
     let mut steady = Breakdown::default();
     measured.steady().for_each(|index| steady += measured.iterations[index].breakdown);
     let count = measured.steady().count();
-    if share < MOST || share > 1.0 || count < 2 {
+    if !(MOST..=1.0).contains(&share) || count < 2 {
         return None;
     }
     let parts = [("busy", steady.busy), ("idle", steady.idle), ("not recorded", steady.unrecorded)];

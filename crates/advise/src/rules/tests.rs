@@ -157,7 +157,7 @@ fn calls_that_allocate_and_free_are_one_finding() {
     let free = |hold: &Hold| Hold {
         time: Interval::new(hold.time.end, hold.time.end + 400_000),
         name: first + 1,
-        ..hold.clone()
+        ..*hold
     };
     facts.holds = (0..3).map(hold).flat_map(|hold| [free(&hold), hold]).collect();
     facts.idle[0].waited_for = Some(0);
