@@ -136,6 +136,9 @@ fn nearest_events(trace: &Trace, text: &str, is_meant: impl Fn(EventId) -> bool)
 /// Columns that a name has in a sentence: it leaves room for others.
 const NAME_WIDTH: usize = 60;
 
+/// Share of a path without a record of the host from which the page says where more is known.
+const MUCH_UNTRACED: f64 = 0.2;
+
 /// What the step waited for, in three lines; and what changes would bring, a line each.
 fn waited_for(path: &CriticalPath) -> Vec<String> {
     let us = |time: i64| path.trace().to_microseconds(time);
@@ -178,6 +181,10 @@ fn waited_for(path: &CriticalPath) -> Vec<String> {
         format!("{}{before} {} ({}, {times})", group.class.in_words(), short[&*group.name], share(group.time))
     });
     lines.push(format!("largest: {}", named.collect::<Vec<_>>().join("; ")));
+    // Findings tell loaders and stalls by what surrounds them.
+    if of(&[PathClass::HostUntraced]) as f64 >= MUCH_UNTRACED * length as f64 {
+        lines.push("for what the host did where nothing is recorded, see tracelens advise".to_owned());
+    }
     lines.extend(path.what_if.iter().map(|what_if| {
         let changes =
             what_if.changes.iter().map(|change| format!("{} × {}", short[&*change.name], change.factor));

@@ -18,7 +18,7 @@ struct SlowExchange {
 }
 
 impl SlowExchange {
-    /// Those of a job within its hosts, most time beyond the usual first.
+    /// Those of a job within its hosts, of all groups of a size together, most time beyond the usual first.
     fn of_job(analysis: &JobAnalysis) -> Vec<Self> {
         let us = |time: i64| time as f64 / 1e3;
         let exchanges = analysis.local_exchanges().filter_map(|found| {
@@ -32,15 +32,29 @@ impl SlowExchange {
                 link: architecture_of_device(&device)?.group_link(found.ranks)?,
             };
             let (total_us, least_us) = (us(found.total), us(found.least));
-            let is_slow = message.pace(total_us / found.count as f64) == Pace::Slow;
-            is_slow.then_some(SlowExchange { message, count: found.count, total_us, least_us })
+            Some(SlowExchange { message, count: found.count, total_us, least_us })
         });
-        let mut slow: Vec<Self> = exchanges.collect();
+        let mut slow: Vec<Self> = Vec::new();
+        for exchange in exchanges {
+            match slow.iter_mut().find(|known| known.message == exchange.message) {
+                Some(known) => {
+                    known.count += exchange.count;
+                    known.total_us += exchange.total_us;
+                    known.least_us = known.least_us.min(exchange.least_us);
+                }
+                None => slow.push(exchange),
+            }
+        }
+        slow.retain(|found| found.message.pace(found.mean_us()) == Pace::Slow);
         slow.sort_by(|a, b| b.excess_us().total_cmp(&a.excess_us()));
         slow
     }
 
-    /// Time beyond the usual, on one rank.
+    fn mean_us(&self) -> f64 {
+        self.total_us / self.count as f64
+    }
+
+    /// Time beyond the usual, on one rank of each group.
     fn excess_us(&self) -> f64 {
         self.total_us - self.count as f64 * self.message.usual_us()
     }
@@ -50,7 +64,7 @@ impl SlowExchange {
     }
 
     fn bandwidth_in_words(&self) -> String {
-        self.message.bandwidth_in_words(self.count, self.total_us / self.count as f64, self.least_us)
+        self.message.bandwidth_in_words(self.count, self.mean_us(), self.least_us)
     }
 }
 
