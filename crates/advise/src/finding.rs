@@ -168,7 +168,7 @@ pub struct Finding {
     /// Which part of the window its time comes from, or most of it.
     pub bucket: Bucket,
     /// Whether nearly all of its time is of warm-up steps.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub in_warm_up: bool,
     /// Time of the window that it is about, in µs, of which [`Finding::gain`] is a part; `None` where no figure is known.
     pub amount_us: Option<f64>,
@@ -257,10 +257,6 @@ impl Finding {
     pub fn is_of(&self, pattern: &str) -> bool {
         means_rule(pattern, &self.rule)
     }
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// The rule about the first use of something.

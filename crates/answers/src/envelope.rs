@@ -205,7 +205,8 @@ pub enum ClockTrust {
 pub enum TrustVerdict {
     /// No problem found.
     Full,
-    /// Part of the file is lost, or the launches of over 5% of device time are missing although this recorder normally records launches, or `doctor` finds an error.
+    /// Part of the file is lost, or the launches of over 5% of device time are missing although this recorder normally
+    /// records launches, or `doctor` finds an error.
     Degraded,
     /// No device work was recorded.
     Unusable,

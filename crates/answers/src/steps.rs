@@ -220,4 +220,46 @@ mod tests {
             "1 step (by recorded steps): 900.0 µs on the host, its device work ends after 30.00 µs"
         );
     }
+
+    #[test]
+    fn steps_that_lack_the_work_of_lost_launches_are_counted_not_listed() {
+        let mut builder = TraceBuilder::new();
+        let (host, stream) = (builder.track(1, 1), builder.track(0, 7));
+        let call = |correlation| EventArguments {
+            correlation: Some(correlation),
+            stream: Some(7),
+            ..EventArguments::default()
+        };
+        for step in 0..8_i64 {
+            let (start, copy, graph) = (1_000_000 * step, 2 * step + 1, 2 * step + 2);
+            let name = format!("ProfilerStep#{step}");
+            builder.event(Category::USER_ANNOTATION, &name, host, start, 900_000, EventArguments::default());
+            builder.event(Category::CUDA_RUNTIME, "cudaMemcpyAsync", host, start + 10_000, 4_000, call(copy));
+            builder.event(Category::GPU_MEMCPY, "Memcpy HtoD", stream, start + 20_000, 2_000, call(copy));
+            builder.event(
+                Category::CUDA_RUNTIME,
+                "cudaGraphLaunch",
+                host,
+                start + 30_000,
+                4_000,
+                call(graph),
+            );
+            if step < 5 {
+                builder.event(Category::KERNEL, "gemm", stream, start + 40_000, 700_000, call(graph));
+            }
+            let wait = EventArguments::default();
+            builder.event(
+                Category::CUDA_RUNTIME,
+                "cudaDeviceSynchronize",
+                host,
+                start + 50_000,
+                700_000,
+                wait,
+            );
+        }
+        let analysis = Analysis::new(builder.finish(), AnalysisOptions::default());
+        let words = steps_in_words(&analysis).unwrap();
+        assert!(words.contains("; 3 of 8 steps are missing device work"), "{words}");
+        assert!(!words.contains("step 6 is partial"), "{words}");
+    }
 }

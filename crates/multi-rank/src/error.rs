@@ -110,7 +110,7 @@ pub enum Error {
     },
     /// No rank is left to say something of.
     #[error("{path}: has no rank tables{unused}", path = .path.display(), unused = .unused.as_ref().map_or(String::new(), |why| format!(" that are usable ({why})")))]
-    #[diagnostic(code("no-ranks"), help("to report on the recordings in it, use --trace_dir {path}; `tracelens ranks collect TRACE… --out TABLES` makes rank tables", path = .path.display()))]
+    #[diagnostic(code("no-ranks"), help("`tracelens ranks --trace_dir {path}` reports on the recordings in it; `tracelens ranks collect TRACE… --out TABLES` makes rank tables", path = .path.display()))]
     NoRanks {
         /// The folder.
         path: PathBuf,

@@ -14,7 +14,7 @@ impl Gate {
     pub fn advice(&self) -> &'static str {
         match self.metrics.iter().any(|metric| metric.estimate.is_some() && metric.because.is_some()) {
             // Few steps are the only reason that statistics do not know.
-            true => "record more steps in each trace, or gate by --metric gpu_busy or kernel_count",
+            true => "record more steps in each trace",
             false => "record three traces per side, in separate jobs",
         }
     }

@@ -1,6 +1,6 @@
 //! The text of gzip files: members one after the other, each held against its checksum.
 //!
-//! `flate2` reads gzip, too, and computes the checksum with what inflates; that takes twice as long as inflating
+//! `flate2` reads gzip, too, and computes the checksum with what inflates; that takes twice the instructions of inflating
 //! (benches/README.md). Here `crc32fast` does.
 
 use std::io::{self, BufRead, BufReader, Read};

@@ -142,6 +142,32 @@ fn what_recurs_stands_before_warm_up_however_little_it_is() {
 }
 
 #[test]
+fn a_first_page_has_what_recurs_although_three_first_uses_took_longer() {
+    let mut program = ordinary(Program::new(), 1);
+    for wait in [9_000.0, 8_000.0, 7_000.0] {
+        program = ordinary(program.late(wait), 1);
+    }
+    for _ in 0..20 {
+        program = ordinary(program, 1).late(60.0);
+    }
+    let mut facts = ordinary(program, 1).facts();
+    let long = |facts: &Facts| -> Vec<usize> {
+        (0..facts.idle.len()).filter(|&at| facts.us(facts.idle[at].span.length()) > 1000.0).collect()
+    };
+    for (number, at) in long(&facts).into_iter().enumerate() {
+        facts.names.push(format!("first use {number}"));
+        let (name, time) = (facts.names.len() as u32 - 1, facts.idle[at].span);
+        facts.holds.push(Hold { kind: HostActivity::Initialisation, time, name, uid: 0 });
+        facts.idle[at].waited_for = Some(number as u32);
+    }
+    facts.steps = vec![Step { launched: Interval::new(0, 1), duration: None, is_warm_up: false }; 2];
+    let found = advice(&facts);
+    let first: Vec<&str> = found.first().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(first, ["IDLE-LAUNCH", "IDLE-INIT", "IDLE-INIT"], "{found:#?}");
+    assert_eq!(rules(&found).iter().filter(|&&rule| rule == "IDLE-INIT").count(), 3);
+}
+
+#[test]
 fn calls_that_allocate_and_free_are_one_finding() {
     let program = ordinary(Program::new(), 1).late(2100.0);
     let mut facts = ordinary(program, 1).facts();

@@ -136,7 +136,7 @@ pub(crate) fn job_advice(analysis: &JobAnalysis, limits: &Limits) -> Option<Advi
                 .to_owned(),
             ..Finding::new(
                 "COMM-SLOW",
-                "collectives far below link speed, without late ranks",
+                "collectives far below link speed once all ranks have entered",
                 slow.subject(),
                 Bucket::ExposedCommunication,
             )

@@ -83,7 +83,8 @@ pub(crate) struct SplitArguments {
     #[arg(long, conflicts_with = "iterations")]
     pub(crate) steady: bool,
 
-    /// Maximum concurrent requests of the engine: an unannotated step counts as prefill if it has more tokens than this number of requests can decode
+    /// Maximum concurrent requests of the engine: an unannotated step counts as prefill if it has more
+    /// tokens than this number of requests can decode
     #[arg(long = "max_num_seqs", value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) max_num_seqs: Option<i64>,
 

@@ -235,7 +235,9 @@ fn text(gate: &Gate, style: Style) -> String {
         }
         Verdict::Inconclusive => {
             wrap(&format!("to decide, {}", gate.advice()), "", "  ", width, &mut out);
-            wrap("to pass undecided changes, use --inconclusive pass", "", "  ", width, &mut out);
+            let options =
+                "one step decides --metric kernel_count; --inconclusive pass lets undecided changes through";
+            wrap(options, "", "  ", width, &mut out);
         }
         _ => {}
     }

@@ -23,6 +23,26 @@ fn two_steps() -> Workplace {
 }
 
 #[test]
+fn a_host_without_records_is_before_what_is_named_and_advise_may_know_more() {
+    // Products that the host launches so long after the one before has begun.
+    let products = |after: f64| {
+        let product = |step: u32| {
+            let start = after * f64::from(step);
+            [
+                operator("aten::mm", start, 20.0),
+                launch(step + 1, start + 5.0),
+                kernel("gemm", step + 1, 30.0 + after.max(500.0) * f64::from(step), 500.0),
+            ]
+        };
+        let place = Workplace::with(trace(&(0..4).flat_map(product).collect::<Vec<_>>()));
+        place.run("critical-path trace.json").exits_with(0)
+    };
+    products(1_000.0).with_summary(&["host, nothing recorded before aten::mm", "see tracelens advise"]);
+    let busy = products(50.0);
+    assert!(!busy.out.contains("see tracelens advise") && busy.out.contains("GPU compute"), "{busy:#?}");
+}
+
+#[test]
 fn the_path_of_hta_is_that_of_its_graph() {
     let place = two_steps();
     let path = |options: &[&str]| {

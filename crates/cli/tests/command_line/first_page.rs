@@ -41,6 +41,22 @@ fn check(recordings: &[PathBuf]) {
 }
 
 #[test]
+fn a_page_of_mostly_warm_up_says_so_and_what_the_steady_steps_did() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recorded/h200");
+    let slow_first = page(&testdata.join("iterations_slow_first.json.gz"), 100, &[]);
+    let words = slow_first.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("93.2% of the window is warm-up; the 4 steady steps alone: busy 4.1%, idle 95.9%"),
+        "{slow_first}"
+    );
+    // What recurs is first, then what is in warm-up.
+    let [recurs, once] = ["[IDLE-LAUNCH", "cause not recorded, in warm-up"].map(|text| words.find(text));
+    assert!(recurs.is_some() && recurs < once, "{slow_first}");
+    let usual = page(&testdata.join("transformer_step.json.gz"), 100, &[]);
+    assert!(!usual.contains("warm-up;"), "{usual}");
+}
+
+#[test]
 fn first_pages_have_40_lines_and_keep_to_the_width() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     let names = [

@@ -127,11 +127,37 @@ fn a_slow_link_is_named_where_no_rank_is_late() {
             // 6 times 200 µs, of which libraries need 16 µs to start and 12.6 MB at 315 GB/s.
             assert!(outcome.out.contains("864.3 µs (1.7%)"), "{case}");
             outcome.with_summary(&[
-                "collectives far below link speed, without late ranks",
+                "collectives far below link speed once all ranks have entered",
                 "allreduce of 8.000 MiB",
             ]);
         }
     }
+
+    // Two groups of two ranks are alike, and one finding.
+    let place = Workplace::with("");
+    for number in 0..RANKS {
+        let (group, ranks) = if number < 2 { ("0", "[0, 1]") } else { ("1", "[2, 3]") };
+        let trace = rank_of(number, RANKS, |_, _| 1000.0, |_| 0.0)
+            .replace(&devices(1), &devices(4))
+            .replace("1000000", &(4 << 20).to_string())
+            .replace(r#""Process Group Name": "0""#, &format!(r#""Process Group Name": "{group}""#))
+            .replace("[0, 1, 2, 3]", ranks)
+            .replace(r#""Group size": 4"#, r#""Group size": 2"#);
+        place.put(&format!("rank{number}_trace.json"), trace);
+    }
+    let outcome = place.run("ranks rank*_trace.json --json").exits_with(0);
+    let answer: Value = serde_json::from_str(&outcome.out).unwrap();
+    let slow: Vec<&Value> = answer["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["rule"] == "COMM-SLOW")
+        .collect();
+    assert_eq!(slow.len(), 1, "{slow:#?}");
+    // Per rank: 6 times 202 µs in the first group and 200 µs in the second, of which libraries need 12 µs and 8.4 MB at 315 GB/s.
+    let expected = (6.0 * 202.0 + 6.0 * 200.0) / 2.0 - 6.0 * (12.0 + f64::from(8 << 20) / 315e3);
+    let amount = slow[0]["amount_us"].as_f64().unwrap();
+    assert!((amount - expected).abs() < 0.1, "{amount} {expected}");
 }
 
 #[test]
