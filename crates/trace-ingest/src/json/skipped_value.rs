@@ -1,5 +1,9 @@
 //! A value that nobody needs, skipped without being kept.
 
+use wide::u8x16;
+
+use super::scanner::{LANES, equal};
+
 /// How far a value was skipped: brackets open, inside a string, after a backslash.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SkippedValue {
@@ -9,11 +13,86 @@ pub(crate) struct SkippedValue {
     escaped: bool,
 }
 
+/// Bytes that are looked at in one step.
+const BLOCK: usize = u64::BITS as usize;
+
 impl SkippedValue {
+    /// A value whose first byte, an opening bracket, was skipped.
+    pub(crate) fn inside_nested() -> Self {
+        SkippedValue { depth: 1, ..SkippedValue::default() }
+    }
+
     /// Skips to the end of the value; `None` when the text ends first. The value's first byte is the first
     /// byte that is given.
-    #[inline]
     pub(crate) fn skip(&mut self, text: &[u8]) -> Option<usize> {
+        let mut start = 0;
+        while start < text.len() {
+            let rest = &text[start..];
+            let end = match rest
+                .first_chunk()
+                .filter(|_| self.depth > 0)
+                .and_then(|block| self.skip_block(block))
+            {
+                Some(end) => end,
+                None => self.skip_bytes(&rest[..rest.len().min(BLOCK)]),
+            };
+            if let Some(length) = end {
+                return Some(start + length);
+            }
+            start += BLOCK;
+        }
+        None
+    }
+
+    /// The end of the value in a block of an array or object, if it is there; where a backslash is outside strings, which
+    /// is no JSON, nothing is said or skipped.
+    #[inline(always)]
+    fn skip_block(&mut self, block: &[u8; BLOCK]) -> Option<Option<usize>> {
+        /// The bit in which `[` differs from `{`, and `]` from `}`.
+        const BRACE: u8 = b'[' ^ b'{';
+        // A bit per byte, that of the first byte lowest.
+        let [mut quotes, mut opening, mut closing, mut backslashes] = [0u64; 4];
+        for (position, lanes) in block.as_chunks::<LANES>().0.iter().enumerate() {
+            let put = |mask: &mut u64, bits: u32| *mask |= u64::from(bits) << (LANES * position);
+            let bytes = u8x16::new(*lanes);
+            put(&mut quotes, equal(bytes, b'"'));
+            put(&mut backslashes, equal(bytes, b'\\'));
+            let braces = bytes | u8x16::splat(BRACE);
+            put(&mut opening, equal(braces, b'{'));
+            put(&mut closing, equal(braces, b'}'));
+        }
+        let mut escapes_next = false;
+        if backslashes != 0 || self.escaped {
+            let escaped;
+            (escaped, escapes_next) = escaped_bytes(backslashes, self.escaped);
+            quotes &= !escaped;
+        }
+        let mut strings = parity(quotes);
+        if self.in_string {
+            strings = !strings;
+        }
+        if backslashes & !strings != 0 {
+            return None;
+        }
+        let mut brackets = (opening | closing) & !strings;
+        let mut depth = self.depth;
+        while brackets != 0 {
+            let here = brackets.trailing_zeros();
+            brackets &= brackets - 1;
+            if closing >> here & 1 == 0 {
+                depth += 1;
+            } else {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(Some(here as usize + 1));
+                }
+            }
+        }
+        *self = SkippedValue { depth, in_string: strings >> (BLOCK - 1) == 1, escaped: escapes_next };
+        Some(None)
+    }
+
+    fn skip_bytes(&mut self, text: &[u8]) -> Option<usize> {
         for (position, &byte) in text.iter().enumerate() {
             if self.in_string {
                 match byte {
@@ -47,6 +126,30 @@ impl SkippedValue {
     }
 }
 
+/// Of each bit, whether an odd number of `bits` is set up to and with it.
+#[inline(always)]
+fn parity(mut bits: u64) -> u64 {
+    for distance in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << distance;
+    }
+    bits
+}
+
+/// Which bytes stand behind an odd number of backslashes, and whether the next block's first does. `escaped`: whether this
+/// block's first does.
+fn escaped_bytes(backslashes: u64, escaped: bool) -> (u64, bool) {
+    let (mut escapes, mut rest) = (u64::from(escaped), backslashes & !u64::from(escaped));
+    let mut escapes_next = false;
+    while rest != 0 {
+        let here = rest & rest.wrapping_neg();
+        let next = here << 1;
+        escapes_next = next == 0;
+        escapes |= next;
+        rest &= !(here | next);
+    }
+    (escapes, escapes_next)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +165,23 @@ mod tests {
             (r#"{"a": ["#, None),
         ] {
             assert_eq!(SkippedValue::default().skip(text.as_bytes()), used, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_value_ends_where_it_ends_however_the_text_is_cut(
+            text in proptest::collection::vec(proptest::sample::select(&b"[{[{]}\"\\\\a1 "[..]), 0..400),
+            cut in 0usize..400,
+        ) {
+            let text = [b"[[[\"", text.as_slice()].concat();
+            let mut one_by_one = SkippedValue::default();
+            let end = (0..text.len()).find_map(|at| one_by_one.skip(&text[at..=at]).map(|used| at + used));
+            proptest::prop_assert_eq!(SkippedValue::default().skip(&text), end);
+            let (first, second) = text.split_at(cut.min(text.len()));
+            let mut skipped = SkippedValue::default();
+            let in_two = skipped.skip(first).or_else(|| skipped.skip(second).map(|used| first.len() + used));
+            proptest::prop_assert_eq!(in_two, end);
         }
     }
 }

@@ -7,6 +7,7 @@ mod assemble;
 mod boundary;
 mod entries;
 mod facts;
+mod key_predictor;
 mod members;
 mod other_recorders;
 mod pftrace;

@@ -10,6 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::arguments::Argument;
 use super::boundary::event_starts;
+use super::key_predictor::{Key, KeyPredictor, Place};
 use super::members::{number, time};
 use super::rare_arguments::RareField;
 use super::samples::{counted_device, counter_values, is_memory, memory_event};
@@ -570,7 +571,7 @@ pub(crate) fn walk<'t>(
     mut visit: impl FnMut(Range<usize>, Parsed<'_, 't>) -> ControlFlow<()>,
 ) -> RunEnd {
     let mut scanner = Scanner::new(text);
-    let mut rare = Vec::new();
+    let (mut keys, mut rare) = (KeyPredictor::new(), Vec::new());
     let mut search = RECOVERY_SEARCH.max(8 * text.len());
     loop {
         let Ok(byte) = scanner.peek() else { return RunEnd::Open };
@@ -585,7 +586,7 @@ pub(crate) fn walk<'t>(
         let start = scanner.position;
         rare.clear();
         let parsed = if byte == b'{' {
-            parse_entry(&mut scanner, skip_frames, &mut rare)
+            parse_entry(&mut scanner, &mut keys, skip_frames, &mut rare)
         } else {
             scanner.value().and(Err(Fault::Malformed("an entry is not an object")))
         };
@@ -617,7 +618,7 @@ const RECOVERY_SEARCH: usize = 16 << 20;
 fn end_of_malformed(text: &[u8], start: usize, search: &mut usize) -> Option<usize> {
     let is_event = |&at: &usize| {
         let mut scanner = Scanner { text, position: at };
-        let entry = parse_entry(&mut scanner, false, &mut Vec::new());
+        let entry = parse_entry(&mut scanner, &mut KeyPredictor::new(), false, &mut Vec::new());
         let end = if matches!(entry, Err(Fault::Incomplete)) { text.len() } else { scanner.position };
         *search = search.saturating_sub(end - at);
         entry.is_ok_and(|entry| entry.phase != RawValue::Null) || *search == 0
@@ -630,17 +631,70 @@ fn end_of_malformed(text: &[u8], start: usize, search: &mut usize) -> Option<usi
     scanner.value().ok().map(|_| scanner.position).or(next)
 }
 
+/// Reads the members of an object up to and with its closing brace; the position is behind the opening one, `take`
+/// consumes a value. As [`Scanner::members`], with predictions.
+#[inline(always)]
+fn members<'t>(
+    scanner: &mut Scanner<'t>,
+    keys: &mut KeyPredictor,
+    start: Place,
+    key_of: fn(&[u8]) -> Key,
+    mut take: impl FnMut(&mut Scanner<'t>, &mut KeyPredictor, Key) -> Scan<()>,
+) -> Scan<()> {
+    let mut place = start;
+    loop {
+        let from = scanner.position;
+        let key = match keys.predict(place, &scanner.text[from..]) {
+            Some((next, key, length)) => {
+                scanner.position += length;
+                place = next;
+                key
+            }
+            None => {
+                let key = next_key(scanner, place == start, key_of)?;
+                place = keys.learn(place, &scanner.text[from..scanner.position], key);
+                key
+            }
+        };
+        if key == Key::End {
+            return Ok(());
+        }
+        take(scanner, keys, key)?;
+    }
+}
+
+/// What comes next in an object, behind its opening brace or behind a value.
+#[cold]
+fn next_key(scanner: &mut Scanner<'_>, is_first: bool, key_of: fn(&[u8]) -> Key) -> Scan<Key> {
+    if !is_first && !scanner.accept(b',')? {
+        scanner.expect(b'}', "expected a comma or a closing brace after a value")?;
+        return Ok(Key::End);
+    }
+    if scanner.accept(b'}')? {
+        return Ok(Key::End);
+    }
+    let key = key_of(scanner.key()?);
+    scanner.peek()?;
+    Ok(key)
+}
+
 fn parse_entry<'t>(
     scanner: &mut Scanner<'t>,
+    keys: &mut KeyPredictor,
     skip_frames: bool,
     rare: &mut Vec<(RareField, RawValue<'t>)>,
 ) -> Scan<Entry<'t>> {
     let mut entry = Entry::default();
     scanner.expect(b'{', "an entry is not an object")?;
-    scanner.members(|scanner, key| {
-        match key {
-            b"ph" => entry.phase = scanner.value()?,
-            b"cat" => {
+    members(scanner, keys, KeyPredictor::ENTRY, Key::of_entry, |scanner, keys, key| {
+        let slot = match key {
+            Key::Phase => &mut entry.phase,
+            Key::Pid => &mut entry.pid,
+            Key::Tid => &mut entry.tid,
+            Key::Timestamp => &mut entry.timestamp,
+            Key::Duration => &mut entry.duration,
+            Key::Id => &mut entry.id,
+            Key::Category => {
                 if let RawValue::Text(text) = scanner.value()? {
                     entry.category = text;
                 }
@@ -650,65 +704,67 @@ fn parse_entry<'t>(
                     scanner.position -= 1;
                     entry.is_skipped = true;
                 }
+                return Ok(());
             }
-            b"name" => match scanner.value()? {
-                RawValue::Text(text) | RawValue::Bare(text) => entry.name = Some(text),
-                RawValue::Null | RawValue::Nested(_) => {}
-            },
-            b"pid" => entry.pid = scanner.value()?,
-            b"tid" => entry.tid = scanner.value()?,
-            b"ts" => entry.timestamp = scanner.value()?,
-            b"dur" => entry.duration = scanner.value()?,
-            b"id" => entry.id = scanner.value()?,
-            b"args" => {
+            Key::Name => {
+                if let RawValue::Text(text) | RawValue::Bare(text) = scanner.value()? {
+                    entry.name = Some(text);
+                }
+                return Ok(());
+            }
+            Key::Arguments => {
                 let start = scanner.position;
                 if entry.has_own_arguments() || !scanner.accept(b'{')? {
                     scanner.value()?;
                 } else {
-                    scanner.members(|scanner, key| parse_argument(scanner, key, &mut entry, rare))?;
+                    members(scanner, keys, KeyPredictor::ARGUMENTS, Key::of_arguments, |scanner, _, key| {
+                        take_argument(scanner.value()?, key, &mut entry, rare);
+                        Ok(())
+                    })?;
                 }
                 entry.arguments = &scanner.text[start..scanner.position];
+                return Ok(());
             }
-            _ => {
+            Key::End | Key::Argument(_) | Key::Metadata | Key::Other => {
                 scanner.value()?;
+                return Ok(());
             }
-        }
+        };
+        *slot = scanner.value()?;
         Ok(())
     })?;
     Ok(entry)
 }
 
-fn parse_argument<'t>(
-    scanner: &mut Scanner<'t>,
-    key: &[u8],
+#[inline(always)]
+fn take_argument<'t>(
+    value: RawValue<'t>,
+    key: Key,
     entry: &mut Entry<'t>,
     rare: &mut Vec<(RareField, RawValue<'t>)>,
-) -> Scan<()> {
-    let value = scanner.value()?;
-    let slot = match Argument::from_key(key) {
-        Some(Argument::ExternalId) => &mut entry.external_id,
-        Some(Argument::Correlation) => &mut entry.correlation,
-        Some(Argument::Device) => &mut entry.device,
-        Some(Argument::Stream) => &mut entry.stream,
-        Some(Argument::SequenceNumber) => &mut entry.sequence_number,
-        Some(Argument::ForwardThread) => &mut entry.forward_thread,
-        Some(Argument::Signature(part)) => &mut entry.signature[usize::from(part)],
-        Some(Argument::Python(part)) => &mut entry.python[usize::from(part)],
-        Some(Argument::Grid) => &mut entry.grid,
-        Some(Argument::Block) => &mut entry.block,
-        Some(Argument::Finished) => {
-            entry.is_unfinished = value == RawValue::Bare(b"false");
-            return Ok(());
-        }
-        Some(Argument::Rare(field)) => {
-            rare.push((field, value));
-            return Ok(());
-        }
-        None if matches!(key, b"name" | b"labels" | b"sort_index") => &mut entry.metadata,
-        None => return Ok(()),
+) {
+    let slot = match key {
+        Key::Argument(argument) => match argument {
+            Argument::ExternalId => &mut entry.external_id,
+            Argument::Correlation => &mut entry.correlation,
+            Argument::Device => &mut entry.device,
+            Argument::Stream => &mut entry.stream,
+            Argument::SequenceNumber => &mut entry.sequence_number,
+            Argument::ForwardThread => &mut entry.forward_thread,
+            Argument::Signature(part) => &mut entry.signature[usize::from(part)],
+            Argument::Python(part) => &mut entry.python[usize::from(part)],
+            Argument::Grid => &mut entry.grid,
+            Argument::Block => &mut entry.block,
+            Argument::Finished => {
+                entry.is_unfinished = value == RawValue::Bare(b"false");
+                return;
+            }
+            Argument::Rare(field) => return rare.push((field, value)),
+        },
+        Key::Metadata => &mut entry.metadata,
+        _ => return,
     };
     *slot = value;
-    Ok(())
 }
 
 #[cfg(test)]
