@@ -48,21 +48,22 @@ impl SkippedValue {
     /// is no JSON, nothing is said or skipped.
     #[inline(always)]
     fn skip_block(&mut self, block: &[u8; BLOCK]) -> Option<Option<usize>> {
-        /// The bit in which `[` differs from `{`, and `]` from `}`.
-        const BRACE: u8 = b'[' ^ b'{';
-        // A bit per byte, that of the first byte lowest.
-        let [mut quotes, mut opening, mut closing, mut backslashes] = [0u64; 4];
+        /// The bits in which the four brackets differ, and what all of them are with these set.
+        const DIFFERENT: u8 = 0b0010_0110;
+        const BRACKET: u8 = 0b0111_1111;
+        // A bit per byte, that of the first byte lowest; of brackets, `Y`, `_` and `y` have one, too.
+        let [mut quotes, mut brackets] = [0u64; 2];
+        let mut is_backslash = u8x16::ZERO;
         for (position, lanes) in block.as_chunks::<LANES>().0.iter().enumerate() {
             let put = |mask: &mut u64, bits: u32| *mask |= u64::from(bits) << (LANES * position);
             let bytes = u8x16::new(*lanes);
             put(&mut quotes, equal(bytes, b'"'));
-            put(&mut backslashes, equal(bytes, b'\\'));
-            let braces = bytes | u8x16::splat(BRACE);
-            put(&mut opening, equal(braces, b'{'));
-            put(&mut closing, equal(braces, b'}'));
+            put(&mut brackets, equal(bytes | u8x16::splat(DIFFERENT), BRACKET));
+            is_backslash |= bytes.simd_eq(u8x16::splat(b'\\'));
         }
-        let mut escapes_next = false;
-        if backslashes != 0 || self.escaped {
+        let (mut backslashes, mut escapes_next) = (0, false);
+        if self.escaped || is_backslash.to_bitmask() != 0 {
+            backslashes = backslashes_of(block);
             let escaped;
             (escaped, escapes_next) = escaped_bytes(backslashes, self.escaped);
             quotes &= !escaped;
@@ -74,18 +75,20 @@ impl SkippedValue {
         if backslashes & !strings != 0 {
             return None;
         }
-        let mut brackets = (opening | closing) & !strings;
+        brackets &= !strings;
         let mut depth = self.depth;
         while brackets != 0 {
-            let here = brackets.trailing_zeros();
+            let here = brackets.trailing_zeros() as usize;
             brackets &= brackets - 1;
-            if closing >> here & 1 == 0 {
-                depth += 1;
-            } else {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(Some(here as usize + 1));
+            match block[here] {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Some(Some(here + 1));
+                    }
                 }
+                _ => {}
             }
         }
         *self = SkippedValue { depth, in_string: strings >> (BLOCK - 1) == 1, escaped: escapes_next };
@@ -124,6 +127,12 @@ impl SkippedValue {
         }
         None
     }
+}
+
+/// A bit per backslash.
+fn backslashes_of(block: &[u8; BLOCK]) -> u64 {
+    let lanes = block.as_chunks::<LANES>().0.iter().rev();
+    lanes.fold(0, |mask, lanes| mask << LANES | u64::from(equal(u8x16::new(*lanes), b'\\')))
 }
 
 /// Of each bit, whether an odd number of `bits` is set up to and with it.

@@ -6,6 +6,7 @@
 //! equal place mean what they meant before.
 
 use super::arguments::Argument;
+use super::samples::memory_argument;
 
 /// What a member of an entry, or of its arguments, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(super) enum Key {
     Argument(Argument),
     /// What metadata says of a process or thread.
     Metadata,
+    /// Position among the arguments of a step of the memory allocator.
+    Memory(u8),
     Other,
 }
 
@@ -49,7 +52,7 @@ impl Key {
         match Argument::from_key(key) {
             Some(argument) => Key::Argument(argument),
             None if matches!(key, b"name" | b"labels" | b"sort_index") => Key::Metadata,
-            None => Key::Other,
+            None => memory_argument(key).map_or(Key::Other, Key::Memory),
         }
     }
 }

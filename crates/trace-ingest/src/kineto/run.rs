@@ -13,7 +13,7 @@ use super::boundary::event_starts;
 use super::key_predictor::{Key, KeyPredictor, Place};
 use super::members::{number, time};
 use super::rare_arguments::RareField;
-use super::samples::{counted_device, counter_values, is_memory, memory_event};
+use super::samples::{MemoryArguments, counted_device, counter_values, is_memory, memory_event};
 use crate::category::{Category, KNOWN};
 use crate::event_table::{FlowEnd, FlowKind, MemoryEvent};
 use crate::facts::Accelerator;
@@ -234,8 +234,9 @@ pub(crate) struct Entry<'t> {
     block: RawValue<'t>,
     metadata: RawValue<'t>,
     is_unfinished: bool,
-    /// `args` as it stands.
-    arguments: &'t [u8],
+    memory: MemoryArguments<'t>,
+    /// `args` of a counter as it stands.
+    series: &'t [u8],
     /// A Python frame of which nothing behind its category was read.
     is_skipped: bool,
 }
@@ -254,13 +255,14 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether its arguments are those of an allocation or of counters, as far as it is known before them.
-    fn has_own_arguments(&self) -> bool {
-        match self.phase {
-            RawValue::Text(b"C") => true,
-            RawValue::Text(b"i" | b"I") => is_memory(self.name),
-            _ => false,
-        }
+    /// Whether the keys of its arguments are names of series.
+    fn is_counter(&self) -> bool {
+        self.phase == RawValue::Text(b"C")
+    }
+
+    /// Whether it is a step of the memory allocator, which has no arguments but those of one.
+    fn is_memory(&self) -> bool {
+        matches!(self.phase, RawValue::Text(b"i" | b"I")) && is_memory(self.name)
     }
 
     fn is_complete_frame(&self) -> bool {
@@ -385,7 +387,7 @@ impl Run {
         };
         let Run { strings, samples, series_name, .. } = self;
         let mut is_readable = true;
-        let read = counter_values(entry.arguments, |series, value| match value {
+        let read = counter_values(entry.series, |series, value| match value {
             Some(value) => {
                 let counter = match series {
                     b"" => strings.intern(name),
@@ -440,7 +442,7 @@ impl Run {
         self.rows.push(Row { entry: self.entries, kind, category, name, track, start, duration });
 
         if kind == RowKind::Instant && is_memory(entry.name) {
-            match memory_event(entry.arguments) {
+            match memory_event(&entry.memory) {
                 Some(event) => self.memory.push((row, event)),
                 None => self.faults.unreadable_memory.add(self.entries),
             }
@@ -714,18 +716,32 @@ fn parse_entry<'t>(
             }
             Key::Arguments => {
                 let start = scanner.position;
-                if entry.has_own_arguments() || !scanner.accept(b'{')? {
+                if entry.is_counter() || !scanner.accept(b'{')? {
                     scanner.value()?;
-                } else {
-                    members(scanner, keys, KeyPredictor::ARGUMENTS, Key::of_arguments, |scanner, _, key| {
-                        take_argument(scanner.value()?, key, &mut entry, rare);
-                        Ok(())
-                    })?;
+                    entry.series = &scanner.text[start..scanner.position];
+                    return Ok(());
                 }
-                entry.arguments = &scanner.text[start..scanner.position];
-                return Ok(());
+                let is_memory = entry.is_memory();
+                let outcome =
+                    members(scanner, keys, KeyPredictor::ARGUMENTS, Key::of_arguments, |scanner, _, key| {
+                        let value = scanner.value()?;
+                        match key {
+                            Key::Memory(position) => entry.memory[usize::from(position)] = value,
+                            _ if is_memory => {}
+                            key => take_argument(value, key, &mut entry, rare),
+                        }
+                        Ok(())
+                    });
+                // The moment is kept without its arguments.
+                if is_memory && outcome.is_err() {
+                    entry.memory = MemoryArguments::default();
+                    scanner.position = start;
+                    scanner.value()?;
+                    return Ok(());
+                }
+                return outcome;
             }
-            Key::End | Key::Argument(_) | Key::Metadata | Key::Other => {
+            Key::End | Key::Argument(_) | Key::Metadata | Key::Memory(_) | Key::Other => {
                 scanner.value()?;
                 return Ok(());
             }

@@ -21,24 +21,26 @@ pub(crate) fn is_memory(name: Option<&[u8]>) -> bool {
     matches!(name, Some(MEMORY | OUT_OF_MEMORY))
 }
 
-/// The step that the arguments of a moment describe; `None` without a readable size and device.
-pub(crate) fn memory_event(arguments: &[u8]) -> Option<MemoryEvent> {
-    let mut values = [None; 7];
-    each_member(arguments, |key, value| {
-        let at = match key {
-            b"Device Type" => 0,
-            b"Device Id" => 1,
-            b"Bytes" => 2,
-            b"Addr" => 3,
-            b"Total Allocated" => 4,
-            b"Total Reserved" => 5,
-            b"Ev Idx" => 6,
-            _ => return,
-        };
-        values[at] = number(value);
+/// Values of the arguments of a step of the allocator, at their positions.
+pub(crate) type MemoryArguments<'t> = [RawValue<'t>; 7];
+
+/// Position of an argument of such a step.
+pub(crate) fn memory_argument(key: &[u8]) -> Option<u8> {
+    Some(match key {
+        b"Device Type" => 0,
+        b"Device Id" => 1,
+        b"Bytes" => 2,
+        b"Addr" => 3,
+        b"Total Allocated" => 4,
+        b"Total Reserved" => 5,
+        b"Ev Idx" => 6,
+        _ => return None,
     })
-    .ok()?;
-    let [device_type, device, bytes, address, allocated, reserved, index] = values;
+}
+
+/// The step that these arguments describe; `None` without a readable size and device.
+pub(crate) fn memory_event(arguments: &MemoryArguments<'_>) -> Option<MemoryEvent> {
+    let [device_type, device, bytes, address, allocated, reserved, index] = arguments.map(number);
     let size = |size: i64| (-LARGEST..=LARGEST).contains(&size).then_some(size);
     Some(MemoryEvent {
         device: MemoryDevice { kind: i32::try_from(device_type?).ok()?, index: i32::try_from(device?).ok()? },
@@ -69,14 +71,10 @@ pub(crate) fn counter_values<'t>(
     arguments: &'t [u8],
     mut take: impl FnMut(&'t [u8], Option<f64>),
 ) -> Scan<()> {
-    each_member(arguments, |key, value| take(key, value.number_text().and_then(float)))
-}
-
-fn each_member<'t>(object: &'t [u8], mut take: impl FnMut(&'t [u8], RawValue<'t>)) -> Scan<()> {
-    let mut scanner = Scanner::new(object);
+    let mut scanner = Scanner::new(arguments);
     scanner.expect(b'{', "expected an object")?;
     scanner.members(|scanner, key| {
-        take(key, scanner.value()?);
+        take(key, scanner.value()?.number_text().and_then(float));
         Ok(())
     })
 }
