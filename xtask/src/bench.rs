@@ -6,6 +6,7 @@
 
 mod floor;
 mod input;
+mod instructions;
 mod plot;
 mod process;
 mod table;
@@ -30,7 +31,11 @@ pub(crate) struct Arguments {
     /// A generated trace of ten million events too: 3 GB of text
     #[arg(long)]
     large: bool,
-    /// Binary to run [default: build what is published]
+    /// Instead of times, count the instructions of a report of a million events by what they are for, and hold them against
+    /// budgets; needs valgrind, and a binary with symbols
+    #[arg(long)]
+    instructions: bool,
+    /// Binary to run [default: build what is published; for --instructions, what `cargo build --release` makes]
     #[arg(long)]
     bin: Option<PathBuf>,
     /// Folder of the corpus [default: $TRACE_CORPUS, else ../shared/corpus beside the workspace]
@@ -44,6 +49,8 @@ pub(crate) struct Arguments {
     svg: Option<PathBuf>,
 }
 
+/// The size for `--instructions`.
+const MEDIUM: u64 = 1_000_000;
 /// The largest size, for `--large`.
 const LARGE: u64 = 10_000_000;
 
@@ -64,12 +71,17 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         Some(binary) => {
             std::fs::canonicalize(binary).map_err(|error| format!("{}: {error}", binary.display()))?
         }
-        None => build_program(root, "dist")?,
+        None => build_program(root, if arguments.instructions { "release" } else { "dist" })?,
     };
-    let floor = floor::build(root)?;
-    let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let cache = arguments.cache.clone().unwrap_or_else(|| root.join("target/bench-traces"));
     let write = |arguments: &[&str], out: &Path| input::write_by_study(root, arguments, out);
+    if arguments.instructions {
+        let generated = input::generated(&cache, &[MEDIUM], &write)?;
+        let trace = generated.first().ok_or("no trace was generated")?;
+        return instructions::run(&binary, &trace.path, MEDIUM);
+    }
+    let floor = floor::build(root)?;
+    let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
     let mut inputs = input::generated(&cache, &sizes, &write)?;
     let recorded = input::recorded(&corpus);
     inputs.extend(input::repeated(&cache, &recorded, &write)?);

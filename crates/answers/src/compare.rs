@@ -43,6 +43,8 @@ impl Reporter for CompareReporter {
         if paths.len() < 2 {
             return Err(Error::OneRun { given: paths.len() });
         }
+        // The tables of the runs are what is compared.
+        run.first_page_only = false;
         let names = names_of_runs(&self.names, paths)?;
         if !self.steps.is_empty() && self.steps.len() != paths.len() {
             return Err(Error::CountOfRuns {

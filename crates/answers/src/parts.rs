@@ -56,12 +56,19 @@ type Work<'a> = Box<dyn Fn() -> Result<Vec<Table>, Error> + Sync + 'a>;
 /// Tables to make.
 #[derive(Default)]
 pub(crate) struct Parts<'a> {
+    /// Of sheets without rows for a first page, only these are made; all of them where this is `None`.
+    only: Option<Vec<&'static str>>,
     works: Vec<(Place, Work<'a>)>,
     /// The names of all tables that there may be.
     known: Vec<String>,
 }
 
 impl<'a> Parts<'a> {
+    /// Tables for a first page: of sheets without rows for it, only these are made.
+    pub(crate) fn for_first_page(names: Vec<&'static str>) -> Self {
+        Parts { only: Some(names), ..Parts::default() }
+    }
+
     /// Adds tables that `work` makes, after what was added before has begun.
     pub(crate) fn add(&mut self, place: Place, work: impl Fn() -> Result<Vec<Table>, Error> + Sync + 'a) {
         self.works.push((place, Box::new(work)));
@@ -85,6 +92,12 @@ impl<'a> Parts<'a> {
     ) {
         for sheet in sheets {
             self.know([SheetNames::Documented, SheetNames::Current].map(|names| names.of(&sheet).to_owned()));
+            if let Some(only) = &self.only
+                && sheet.excerpt.is_none()
+                && !only.iter().any(|name| *name == sheet.name)
+            {
+                continue;
+            }
             self.add(place, move || {
                 let table = sheet.table_in(analysis, layout)?;
                 Ok(table.map(|table| table.renamed(names.of(&sheet))).transpose()?.into_iter().collect())

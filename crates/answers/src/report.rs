@@ -38,6 +38,8 @@ pub trait Reporter {
 pub struct Run<'a> {
     /// Threads, and who is told how far reading has come.
     pub reading: ReadOptions<'a>,
+    /// Whether only the first page is wanted: of a trace no table is made but those that the page shows rows of.
+    pub first_page_only: bool,
     /// Pictures to draw.
     pub pictures: &'a [Picture],
     /// The options of the report, as who asks for it writes them; its overview repeats them.
@@ -103,7 +105,7 @@ pub struct Report {
 impl Report {
     /// The same with the overview as the first table, which TraceLens has not.
     pub(crate) fn with_overview(mut self, names: SheetNames, run: &Run<'_>) -> Result<Self, Error> {
-        if names == SheetNames::Current {
+        if names == SheetNames::Current || run.first_page_only {
             return Ok(self);
         }
         let overview = Overview {

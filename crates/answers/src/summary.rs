@@ -231,9 +231,33 @@ mod tests {
     use crate::report::{Analysed, Report, Reporter, Run};
 
     fn report(recording: &str) -> Report {
+        report_in(recording, &mut Run::default())
+    }
+
+    fn report_in(recording: &str, run: &mut Run<'_>) -> Report {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(recording);
         let reporter = AnyReporter { kernel_summary: true, ..AnyReporter::default() };
-        reporter.report(&[path], &mut Run::default()).unwrap()
+        reporter.report(&[path], run).unwrap()
+    }
+
+    #[test]
+    fn a_first_page_without_tables_behind_it_is_the_same() {
+        for recording in [
+            "generated/cuda_training_step.json.gz",
+            "recorded/h200/cuda_graph_replay.json.gz",
+            "generated/nsys/run.sqlite",
+            "recorded/h200/transformer_step.json.gz",
+        ] {
+            let whole = report(recording);
+            let page = report_in(recording, &mut Run { first_page_only: true, ..Run::default() });
+            assert_eq!(format!("{:?}", page.summary), format!("{:?}", whole.summary), "{recording}");
+            let shown = |report: &Report| {
+                let tables = report.tables.tables().iter().filter(|table| table.excerpt().is_some());
+                tables.map(|table| format!("{table:?}")).collect::<Vec<_>>()
+            };
+            assert_eq!(shown(&page), shown(&whole), "{recording}");
+            assert!(page.tables.tables().len() < whole.tables.tables().len(), "{recording}");
+        }
     }
 
     fn device_events(report: &Report) -> f64 {

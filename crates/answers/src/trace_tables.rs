@@ -58,7 +58,13 @@ impl Examined<'_> {
         let nsys_analysis = is_nsys.then(|| NsysAnalysis::new(analysis.tree(), self.nsys.clone()));
         let names_of_nsys = is_nsys && self.nsys.nsys_names;
 
-        let mut parts = Parts::default();
+        let first_page_only = run.first_page_only;
+        let mut parts = match first_page_only {
+            true => {
+                Parts::for_first_page(diagnosis.map_or_else(Vec::new, trust::sheets_that_may_be_left_out))
+            }
+            false => Parts::default(),
+        };
         if !names_of_nsys {
             self.add_sheets(&mut parts, layout, threads);
             parts.know(hta_sheets().into_iter().map(|sheet| sheet.name.into_owned()));
@@ -69,7 +75,7 @@ impl Examined<'_> {
         parts.add_work(|| _ = LazyLock::force(&summary));
         parts.know((!names_of_nsys).then(|| ADVICE.to_owned()));
         parts.add(Place::Advice, || match &*advice {
-            Some(advice) if !names_of_nsys => Ok(advice::tables_of(advice, layout)?),
+            Some(advice) if !names_of_nsys && !first_page_only => Ok(advice::tables_of(advice, layout)?),
             _ => Ok(Vec::new()),
         });
         if let Some(nsys) = &nsys_analysis {

@@ -24,6 +24,12 @@ pub(crate) fn mark(tables: &mut [Table], diagnosis: &Diagnosis) {
     }
 }
 
+/// The sheets of which [`left_out`] asks whether they are there.
+pub(crate) fn sheets_that_may_be_left_out(diagnosis: &Diagnosis) -> Vec<&'static str> {
+    let explaining = diagnosis.findings.iter().filter(|finding| finding.rule.harm.explains_absence());
+    explaining.flat_map(|finding| missing_sheets(&[], finding)).collect()
+}
+
 /// The sheets that a report of the whole trace lacks because of what was found.
 pub(crate) fn left_out(tables: &[Table], diagnosis: &Diagnosis) -> Vec<LeftOut> {
     let explaining = diagnosis.findings.iter().filter(|finding| finding.rule.harm.explains_absence());

@@ -460,7 +460,7 @@ impl Given {
 
 /// An option as written on the command line.
 pub(crate) fn long_name(subcommand: &str, id: &str) -> String {
-    let command = command();
+    let command = command_for(Some(subcommand.as_ref()));
     let args = command.find_subcommand(subcommand).into_iter().flat_map(clap::Command::get_arguments);
     let long = args.filter(|arg| arg.get_id() == id).find_map(clap::Arg::get_long).unwrap_or(id);
     format!("--{long}")
@@ -531,6 +531,12 @@ fn nested(command: &clap::Command) -> clap::Command {
 
 /// The command as clap knows it, every option under its own spelling and with `-` and `_` exchanged.
 pub(crate) fn command() -> clap::Command {
+    command_for(None)
+}
+
+/// The same, where the subcommand is known, with no other one: to make all of them ready takes longer than to read a small
+/// recording.
+fn command_for(called: Option<&OsStr>) -> clap::Command {
     // Reports of recordings alone write a workbook unless something else is asked for.
     let with_optional_workbook = |command: clap::Command| {
         command.mut_arg("output_xlsx_path", |arg| arg.help("Write the tables as a workbook to this file"))
@@ -540,7 +546,6 @@ pub(crate) fn command() -> clap::Command {
         let metal = with_optional_workbook(metal);
         WindowOptions::NAMES.into_iter().fold(metal, |metal, id| metal.mut_arg(id, |arg| arg.hide(true)))
     };
-    let report = recorders::with_all_options;
     // Reports judge what they say in any form; the other answers are made for JSON.
     let strict = |command: clap::Command| {
         let has = |id| command.get_arguments().any(|arg| arg.get_id() == id);
@@ -549,18 +554,33 @@ pub(crate) fn command() -> clap::Command {
             false => command,
         }
     };
+    let adjusted = |command: clap::Command| match command.get_name() {
+        "metal" => metal(command),
+        "ranks" | "critical-path" | "compare" | "diff" => with_optional_workbook(command),
+        "report" => recorders::with_all_options(command),
+        _ => command,
+    };
     let whole = CommandLine::command();
     let grouped = groups(&whole);
+    let mut whole = with_two_words(whole);
+    let is_called = |command: &clap::Command| {
+        called.is_some_and(|called| {
+            command.get_name() == called || command.get_all_aliases().any(|alias| alias == called)
+        })
+    };
+    if whole.get_subcommands().any(is_called) {
+        whole = whole.mut_subcommands(|command| match is_called(&command) {
+            true => command,
+            false => clap::Command::new(command.get_name().to_owned()),
+        });
+    }
     with_short_help(with_both_spellings(
-        with_two_words(whole)
+        whole
             .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{grouped}Options:\n{{options}}{{after-help}}"))
-            .mut_subcommand("metal", metal)
-            .mut_subcommand("ranks", with_optional_workbook)
-            .mut_subcommand("critical-path", with_optional_workbook)
-            .mut_subcommand("compare", with_optional_workbook)
-            .mut_subcommand("diff", with_optional_workbook)
-            .mut_subcommand("report", report)
-            .mut_subcommands(strict),
+            .mut_subcommands(|command| match called.is_none() || is_called(&command) {
+                true => strict(adjusted(command)),
+                false => command,
+            }),
     ))
 }
 
@@ -802,15 +822,23 @@ pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<(Command, Given), St
         arguments.iter().any(|argument| argument.to_str() == Some(&format!("--color={name}")))
     };
     let color = COLOR_CHOICES.iter().find(is_choice).map_or(ColorChoice::Auto, |(_, choice)| *choice);
-    let mut command = command().color(color);
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
     let tool = name.and_then(ReferenceTool::from_name);
     let as_reference_tool = tool.is_some();
+    match &tool {
+        Some(tool) => arguments.insert(1, tool.subcommand.into()),
+        None => join_two_words(&mut arguments),
+    }
+    let called = place_of_command(&arguments).map(|at| arguments[at].as_os_str());
+    let is_version = matches!(&arguments[..], [_, only] if only == "--version" || only == "-V");
+    let mut command = match is_version {
+        // To say it needs no subcommand.
+        true => clap::Command::new("tracelens").version(env!("CARGO_PKG_VERSION")),
+        false => command_for(called),
+    };
+    command = command.color(color);
     if let Some(tool) = tool {
-        arguments.insert(1, tool.subcommand.into());
         command = command.mut_subcommand(tool.subcommand, |subcommand| tool.take_place(subcommand));
-    } else {
-        join_two_words(&mut arguments);
     }
     let parsed = command.try_get_matches_from_mut(&arguments).and_then(|matches| {
         let asked = CommandLine::from_arg_matches(&matches)?.command;

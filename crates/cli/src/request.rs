@@ -132,7 +132,7 @@ impl<'a> Request<'a> {
             destinations.tables.clear();
             unwritten = Some(failure);
         }
-        let report = self.make(reporter)?;
+        let report = self.make(reporter, &destinations)?;
         self.context.timings.borrow_mut().begin(Stage::Write);
         // Its hash costs reading the files once more.
         let answer = LazyCell::new(|| self.answer_of(&report));
@@ -226,13 +226,14 @@ impl<'a> Request<'a> {
         }
     }
 
-    fn make(&self, reporter: impl Reporter) -> Result<Report, Failure> {
+    fn make(&self, reporter: impl Reporter, destinations: &Destinations) -> Result<Report, Failure> {
         let progress = ReadingProgress::new(self.output.quiet);
         let update = |state| progress.update(state);
         let pictures: Vec<Picture> = self.pictures.iter().map(|(picture, _)| *picture).collect();
         let mut followed = Followed { timings: &self.context.timings, progress: &progress };
         let mut run = Run {
             reading: ReadOptions { progress: Some(&update), ..self.reading },
+            first_page_only: !self.output.answer.is_json() && destinations.are_without_tables(),
             pictures: &pictures,
             options: self.context.given.described(),
             watch: Some(&mut followed),
@@ -320,6 +321,11 @@ struct Destinations {
 }
 
 impl Destinations {
+    /// Whether nothing that is written shows a table but the first page's.
+    fn are_without_tables(&self) -> bool {
+        self.tables.is_empty() && self.documents.iter().all(|(format, _)| *format == "md")
+    }
+
     /// All, with the names of their formats.
     fn all(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let tables = self.tables.iter().map(|(writer, path)| (writer.name(), path.as_path()));

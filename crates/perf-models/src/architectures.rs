@@ -281,16 +281,20 @@ const MEMORY_RATIO: RangeInclusive<f64> = 0.92..=1.09;
 
 impl Signature {
     fn fits(&self, words: &[&str], device: &Device<'_>) -> bool {
-        let Some(memory_gb) = architecture(self.architecture).and_then(|found| found.memory_gb) else {
-            return false;
-        };
-        let recorded =
-            device.memory_bytes.map(|bytes| bytes as f64 / 1e9).or_else(|| self.memory_in_name(words));
         let (is_any, counts) = (self.multiprocessors.is_empty(), self.multiprocessors);
         self.words.iter().all(|word| words.contains(word))
             && !self.without.iter().any(|word| words.contains(word))
             && device.multiprocessors.is_none_or(|count| is_any || counts.contains(&count))
-            && recorded.is_none_or(|recorded| MEMORY_RATIO.contains(&(recorded / memory_gb)))
+            && self.has_memory_of(words, device)
+    }
+
+    fn has_memory_of(&self, words: &[&str], device: &Device<'_>) -> bool {
+        let Some(memory_gb) = architecture(self.architecture).and_then(|found| found.memory_gb) else {
+            return false;
+        };
+        let recorded = device.memory_bytes.map(|bytes| bytes as f64 / 1e9);
+        let recorded = recorded.or_else(|| self.memory_in_name(words));
+        recorded.is_none_or(|recorded| MEMORY_RATIO.contains(&(recorded / memory_gb)))
     }
 
     /// The memory that a name such as `NVIDIA A100-SXM4-40GB` states. Not a word of all devices of the architecture:

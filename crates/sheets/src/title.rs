@@ -57,10 +57,13 @@ impl Column {
 #[must_use]
 pub fn with_titles<'t>(text: &'t str, titled: &[(&str, &str)]) -> Cow<'t, str> {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let mut text = Cow::Borrowed(text);
     let is_told = |name: &str| name.contains(['_', '(', '%']);
+    let mut text = Cow::Borrowed(text);
+    if !is_told(&text) {
+        return text;
+    }
     let mut titled: Vec<&(&str, &str)> =
-        titled.iter().filter(|(name, title)| name != title && is_told(name)).collect();
+        titled.iter().filter(|(name, title)| name != title && is_told(name) && text.contains(name)).collect();
     // A name may be part of a longer one.
     titled.sort_by_key(|(name, _)| Reverse(name.len()));
     for (name, title) in titled {

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use gpu_timeline::WaitCause;
+use gpu_timeline::{Breakdown, WaitCause};
 use operator_sheets::{Figures, OpCategory, Roof};
-use perf_models::Family;
+use perf_models::{Category, Family};
 use trace_ingest::{EventId, StringId};
 use trace2tree::EventSet;
 
@@ -21,6 +21,8 @@ use crate::models::AnswerId;
 pub(crate) struct Derived {
     pub(crate) unified: OnceLock<Vec<UnifiedRow>>,
     pub(crate) charged: OnceLock<EventSet>,
+    pub(crate) unlinked: OnceLock<Vec<UnlinkedEvent>>,
+    pub(crate) timelines_of_devices: OnceLock<Vec<DeviceTimeline>>,
     pub(crate) roofs: OnceLock<Vec<Roof>>,
     pub(crate) roofline_members: OnceLock<RooflineMembers>,
     /// Calls that the lists of kernels leave out.
@@ -30,6 +32,38 @@ pub(crate) struct Derived {
     pub(crate) host_operators: OnceLock<Vec<HostOperator>>,
     /// `None` where memory was not recorded.
     pub(crate) memory: OnceLock<Option<MemoryUse>>,
+}
+
+/// A device event whose launch is not recorded.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UnlinkedEvent {
+    /// The event.
+    pub event: EventId,
+    /// Kind of work, as its name says.
+    pub class: Category,
+    /// Whether it was launched before the recording began: its correlation id is smaller than that of any recorded call, or it
+    /// ran before all others of its queue whose launch is recorded, and the recording has no call with its correlation.
+    pub is_from_before: bool,
+}
+
+impl UnlinkedEvent {
+    /// What stands for the operator in tables.
+    pub(crate) fn operator(&self) -> &'static str {
+        if self.is_from_before { "(launched before recording)" } else { "(launch not recorded)" }
+    }
+}
+
+/// What a device did in its window.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct DeviceTimeline {
+    /// The device, by its index.
+    pub device: i64,
+    /// The window in parts that add up to it.
+    pub breakdown: Breakdown,
+    /// Whether the window is that of several devices of one process: from the first start on any of them to the last end.
+    pub shares_window: bool,
 }
 
 /// The waits of a stream or a device that have one cause and waited for calls or kernels of one name. Times are in the

@@ -60,7 +60,7 @@ impl Analysis {
         let share = |part: i64, whole: i64| part as f64 / whole as f64;
         // One timeline of several devices would hide that some of them are idle.
         let devices = match self.timelines_of_devices() {
-            several if several.len() > 1 => several.into_iter().map(|of| of.breakdown).collect(),
+            several if several.len() > 1 => several.iter().map(|of| of.breakdown).collect(),
             _ => vec![timeline],
         };
         let sum = |part: fn(&Breakdown) -> i64| devices.iter().map(part).sum::<i64>();

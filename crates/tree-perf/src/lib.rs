@@ -40,6 +40,7 @@ pub use analysis_extension::{AnalysisExtension, ExtensionModel, TreeChanges};
 pub use conventions::{
     CategoryRule, CommunicationRule, Conventions, MessageTypes, RecomputeRule, RooflineRule, UnlinkedRule,
 };
+pub use derived::{DeviceTimeline, UnlinkedEvent};
 pub use finding::{KernelTotal, TraceFinding};
 pub use gap_causes::{Gap, GapParts, TimeBudget};
 pub use gaps::{GapFinding, LongestIteration, Utilization};
@@ -53,12 +54,10 @@ pub use other_run::SharedWork;
 pub use sanity_check::{CountMismatch, KernelSums, SanityCheck};
 pub use sheets::coll_analysis::CollectiveMessage;
 pub use sheets::concurrency::{CopyKind, CopyRateOverTime};
-pub use sheets::gpu_timeline::DeviceTimeline;
 pub use sheets::kernel_summary::{KernelRow, KernelTable};
 pub use sheets::launches::{StreamQueue, StreamQueueOverTime};
 pub use sheets::{all_sheets, budget_sheets, inference_sheets, pytorch_sheets};
 pub use unified::{ChargedWork, ModelledCall};
-pub use unlinked::UnlinkedEvent;
 
 /// A map in the order in which its keys were first seen.
 pub(crate) type IndexMap<K, V> = indexmap::IndexMap<K, V, hashbrown::DefaultHashBuilder>;

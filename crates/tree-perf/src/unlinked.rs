@@ -5,34 +5,22 @@ use perf_models::{Category, convolution_category, kernel_class};
 use trace_ingest::{Category as EventCategory, EventId, PerString};
 
 use crate::analysis::Analysis;
+use crate::derived::UnlinkedEvent;
 use crate::options::links_all_work;
-
-/// A device event whose launch is not recorded.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct UnlinkedEvent {
-    /// The event.
-    pub event: EventId,
-    /// Kind of work, as its name says.
-    pub class: Category,
-    /// Whether it was launched before the recording began: its correlation id is smaller than that of any recorded call, or it
-    /// ran before all others of its queue whose launch is recorded, and the recording has no call with its correlation.
-    pub is_from_before: bool,
-}
-
-impl UnlinkedEvent {
-    /// What stands for the operator in tables.
-    pub(crate) fn operator(&self) -> &'static str {
-        if self.is_from_before { "(launched before recording)" } else { "(launch not recorded)" }
-    }
-}
 
 impl Analysis {
     /// The device events whose launch is not recorded, in file order.
-    pub fn unlinked_events(&self) -> Vec<UnlinkedEvent> {
+    pub fn unlinked_events(&self) -> &[UnlinkedEvent] {
+        self.derived.unlinked.get_or_init(|| self.find_unlinked_events())
+    }
+
+    fn find_unlinked_events(&self) -> Vec<UnlinkedEvent> {
         let (trace, events) = (self.trace(), self.trace().events());
         let queue = |event: EventId| (events.device(event), events.stream(event));
         let mut first_launched: HashMap<_, i64> = HashMap::new();
+        if !self.device.linked.contains(&false) {
+            return Vec::new();
+        }
         let all = || self.device.ids.iter().copied().zip(self.device.linked.iter().copied());
         for (event, _) in all().filter(|&(_, linked)| linked) {
             let first = first_launched.entry(queue(event)).or_insert(i64::MAX);

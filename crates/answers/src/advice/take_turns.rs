@@ -8,7 +8,8 @@ use super::trace_rules::TraceRules;
 pub(super) const RULES: TraceRules = TraceRules {
     ids: &[ID],
     make: |examined| {
-        let turns = examined.run.finding().filter(|finding| finding.take_turns);
+        let several = examined.run.timelines_of_devices().len() > 1;
+        let turns = several.then(|| examined.run.finding()).flatten().filter(|finding| finding.take_turns);
         let rule = turns.map(|finding| TakeTurns { idle_of_devices: finding.idle_of_devices });
         rule.map(|rule| Box::new(rule) as Box<dyn Rule>).into_iter().collect()
     },

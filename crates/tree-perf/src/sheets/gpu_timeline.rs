@@ -11,6 +11,7 @@ use sheets::{Chart, ChartShape, Column, Field, Figure, Role, Sheet};
 use trace_ingest::RowId;
 
 use crate::analysis::Analysis;
+use crate::derived::DeviceTimeline;
 use crate::device::interval;
 
 const DEVICE: Column = Column::identifier("device", "Index of the device.").with_role(Role::Name);
@@ -104,18 +105,6 @@ fn rows_per_device(analysis: &Analysis) -> Option<Vec<Row>> {
     (devices.len() > 1).then(|| rows.collect())
 }
 
-/// What a device did in its window.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct DeviceTimeline {
-    /// The device, by its index.
-    pub device: i64,
-    /// The window in parts that add up to it.
-    pub breakdown: Breakdown,
-    /// Whether the window is that of several devices of one process: from the first start on any of them to the last end.
-    pub shares_window: bool,
-}
-
 /// The device events of a device that the timeline counts.
 struct DeviceEvents {
     /// Their positions.
@@ -135,7 +124,11 @@ impl DeviceEvents {
 impl Analysis {
     /// The breakdown of each device that has events in the timeline, by its index. Devices that one process uses have one
     /// window: from the first start on any of them to the last end.
-    pub fn timelines_of_devices(&self) -> Vec<DeviceTimeline> {
+    pub fn timelines_of_devices(&self) -> &[DeviceTimeline] {
+        self.derived.timelines_of_devices.get_or_init(|| self.break_down_devices())
+    }
+
+    fn break_down_devices(&self) -> Vec<DeviceTimeline> {
         let devices = self.events_of_devices();
         let mut windows: BTreeMap<RowId, (Interval, usize)> = BTreeMap::new();
         for DeviceEvents { process, window, .. } in devices.values() {

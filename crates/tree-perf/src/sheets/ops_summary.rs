@@ -15,10 +15,10 @@ use trace_ingest::EventId;
 use crate::analysis::Analysis;
 use crate::call_stack::{module_call_stack, parent_module};
 use crate::derived::HostOperator;
+use crate::derived::UnlinkedEvent;
 use crate::launchers::{Launcher, LauncherPart};
 use crate::options::ReportLayout;
 use crate::sheets::host_ops::{HOST_CUMULATIVE, HOST_SHARE, HOST_TOTAL_US};
-use crate::unlinked::UnlinkedEvent;
 
 /// What calls of one row have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -254,7 +254,7 @@ fn by_operator(analysis: &Analysis) -> Option<(&Analysis, Vec<Row<'_>>)> {
     let mut rows = Rows::new(analysis);
     analysis.launchers.iter().for_each(|launcher| rows.add(call(launcher)));
     for unlinked in rows.unlinked() {
-        rows.add_unlinked(unlinked.operator(), unlinked);
+        rows.add_unlinked(unlinked.operator(), *unlinked);
     }
     Some((analysis, rows.sorted()))
 }
@@ -274,7 +274,7 @@ fn by_category<'a>(analysis: &'a Analysis) -> Option<(&'a Analysis, Vec<Row<'a>>
     let mut rows = Rows::new(analysis);
     analysis.launchers.all_parts().for_each(|part| rows.add(call(part)));
     for unlinked in rows.unlinked() {
-        rows.add_unlinked(unlinked.class.as_str(), unlinked);
+        rows.add_unlinked(unlinked.class.as_str(), *unlinked);
     }
     (!rows.groups.is_empty()).then(|| (analysis, rows.sorted()))
 }
@@ -331,10 +331,10 @@ impl<'a> Rows<'a> {
     }
 
     /// The work of no operator that the tables have, too.
-    fn unlinked(&self) -> Vec<UnlinkedEvent> {
+    fn unlinked(&self) -> &'a [UnlinkedEvent] {
         match self.analysis.options().conventions.counts_unlinked() {
             true => self.analysis.unlinked_events(),
-            false => Vec::new(),
+            false => &[],
         }
     }
 
