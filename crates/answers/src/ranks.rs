@@ -344,7 +344,18 @@ pub fn fuse_ranks(
         return Err(Error::FuseOfProfile { path: (&rank.source().path).into() });
     }
     let job = Job::open(std::mem::take(&mut folders.ranks))?;
-    let fused = multi_rank::fuse(&job, options, output, reading).map_err(|error| match error {
+    let mut options = options.clone();
+    if let [tables] = paths
+        && tables.is_dir()
+    {
+        // Tables may be from anybody: what they name is opened where the user could have meant it.
+        let absolute = |path: &Path| {
+            fs::canonicalize(path).map_err(|source| multi_rank::Error::Io { path: path.to_owned(), source })
+        };
+        let tables = absolute(tables)?;
+        options.below = vec![tables.parent().unwrap_or(&tables).to_owned(), absolute(Path::new("."))?];
+    }
+    let fused = multi_rank::fuse(&job, &options, output, reading).map_err(|error| match error {
         multi_rank::Error::Ingest(error) => Error::Ingest(error),
         error => Error::Job(error),
     })?;

@@ -39,6 +39,37 @@ pub enum Error {
         /// What is wrong.
         source: serde_json::Error,
     },
+    /// A manifest names folders elsewhere.
+    #[error("{path}: names {name:?} as the folder of a rank, expected a plain name such as rank-00000", path = .path.display())]
+    #[diagnostic(
+        code("manifest-name"),
+        help("delete the folder of the tables and reduce the recordings again")
+    )]
+    NotAName {
+        /// The manifest.
+        path: PathBuf,
+        /// What it names.
+        name: String,
+    },
+    /// What would be removed may be of others.
+    #[error("{path}: not removed: it is a link or has files that tracelens did not write", path = .path.display())]
+    #[diagnostic(code("foreign"), help("move it out of the folder and run the command again"))]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Tables name a recording elsewhere.
+    #[error("{path}: the tables name this recording, which is neither beside their folder nor in the current one", path = .path.display())]
+    #[diagnostic(
+        code("elsewhere"),
+        help(
+            "run the command in the folder of the recordings, or pass the recordings instead of the tables"
+        )
+    )]
+    Elsewhere {
+        /// The recording.
+        path: PathBuf,
+    },
     /// Two recordings of one rank, of one time.
     #[error("{first} and {second}: both are recordings of rank {rank} from the same time", first = .first.display(), second = .second.display())]
     #[diagnostic(code("rank-twice"), help("pass one of them, or reduce each job into its own folder"))]

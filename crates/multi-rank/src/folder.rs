@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
@@ -74,6 +74,10 @@ impl Source {
     fn read(path: &Path) -> io::Result<Self> {
         const SAMPLE: u64 = 1 << 20;
         let path = fs::canonicalize(path)?;
+        // Opening a pipe waits for who writes to it, and a device has no end.
+        if !fs::metadata(&path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
+        }
         let mut file = File::open(&path)?;
         let metadata = file.metadata()?;
         let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -147,9 +151,22 @@ pub(crate) struct PackManifest {
 }
 
 impl PackManifest {
+    /// The manifest of a pack, whose names are those of folders beside it.
     pub(crate) fn read(pack: &Path) -> Result<Self, Error> {
-        read_manifest(&pack.join(PACK_MANIFEST))
+        let path = pack.join(PACK_MANIFEST);
+        let manifest: Self = read_manifest(&path)?;
+        match manifest.ranks.iter().find(|(name, _)| !is_plain(name)) {
+            Some((name, _)) => Err(Error::NotAName { path, name: name.chars().take(200).collect() }),
+            None => Ok(manifest),
+        }
     }
+}
+
+/// Whether a name out of data is that of something in a folder, which no path is that leads elsewhere.
+fn is_plain(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let is_one = matches!(components.next(), Some(Component::Normal(only)) if only == name);
+    is_one && components.next().is_none() && !name.contains(['/', '\\', ':', '\0'])
 }
 
 pub(crate) fn is_pack(path: &Path) -> bool {
@@ -484,6 +501,7 @@ impl JobFolder {
         write(folder)?;
         let old = replaced(destination).filter(|_| destination.exists());
         if let Some(old) = &old {
+            refuse_foreign(destination)?;
             // What an interrupted exchange left is older still.
             remove_replaced(destination)?;
             fs::rename(destination, old).map_err(Error::io(destination))?;
@@ -508,18 +526,49 @@ impl JobFolder {
 
     /// Removes what is left of a rank's folder whose removal was interrupted.
     pub(crate) fn remove_remains(&self, name: &str) -> Result<(), Error> {
-        let path = self.path.join(name);
-        match path.is_dir() && !path.join(MANIFEST).exists() {
-            true => fs::remove_dir_all(&path).map_err(Error::io(path)),
-            false => Ok(()),
-        }
+        remove_remains(&self.path.join(name))
+    }
+}
+
+/// Removes a folder without a manifest if nothing but our tables is in it.
+pub(crate) fn remove_remains(path: &Path) -> Result<(), Error> {
+    match !path.join(MANIFEST).exists() && !is_pack(path) && is_own(path) {
+        true => fs::remove_dir_all(path).map_err(Error::io(path)),
+        false => Ok(()),
     }
 }
 
 /// Removes a folder: first the manifest, without which nobody reads it, and before that what it took the place of.
 pub(crate) fn remove_folder(path: &Path, manifest: &str) -> Result<(), Error> {
     remove_replaced(path)?;
+    refuse_foreign(path)?;
     fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::io(path))
+}
+
+/// Whether a path is a folder, no link to one, and all that is in it could be ours: manifests and tables, of other versions
+/// those beside a manifest.
+fn is_own(path: &Path) -> bool {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let has_manifest = path.join(MANIFEST).is_file() || is_pack(path);
+    let tables = table_shapes().unwrap_or_default();
+    let is_own_file = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        let is_manifest = [MANIFEST, PACK_MANIFEST].contains(&name.as_str());
+        let table = name.strip_suffix(".parquet");
+        let is_table =
+            table.is_some_and(|table| has_manifest || tables.iter().any(|known| known.name == table));
+        (entry.file_type().ok()?.is_file() && (is_manifest || is_table)).then_some(())
+    };
+    is_folder && fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| is_own_file(entry).is_some()))
+}
+
+/// Nothing is removed that others may have made.
+fn refuse_foreign(path: &Path) -> Result<(), Error> {
+    match is_own(path) {
+        true => Ok(()),
+        false => Err(Error::Foreign { path: path.to_owned() }),
+    }
 }
 
 /// Where the folder that was in a place is until a new one is there. `None` for such a folder itself.
@@ -530,14 +579,17 @@ fn replaced(destination: &Path) -> Option<PathBuf> {
 
 /// Removes what a folder took the place of, if there is any.
 fn remove_replaced(destination: &Path) -> Result<(), Error> {
-    let Some(old) = replaced(destination) else { return Ok(()) };
-    match fs::remove_file(old.join(MANIFEST)).and_then(|()| fs::remove_dir_all(&old)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // What is left without a manifest.
-            if old.is_dir() { fs::remove_dir_all(&old).map_err(Error::io(old)) } else { Ok(()) }
-        }
-        other => other.map_err(Error::io(old)),
+    let Some(old) = replaced(destination).filter(|old| fs::symlink_metadata(old).is_ok()) else {
+        return Ok(());
+    };
+    refuse_foreign(&old)?;
+    match fs::remove_file(old.join(MANIFEST)) {
+        // What is left without a manifest.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
+    .and_then(|()| fs::remove_dir_all(&old))
+    .map_err(Error::io(old))
 }
 
 /// Writes the tables of a rank, each into a file.

@@ -46,6 +46,8 @@ pub struct FuseOptions {
     pub python_frames: bool,
     /// Names of kernels that communicate.
     pub communication: CommunicationPatterns,
+    /// Absolute paths of the folders in which recordings may be; anywhere if there is none.
+    pub below: Vec<PathBuf>,
 }
 
 /// Where a fused trace goes, with a name that says how it is compressed.
@@ -145,6 +147,10 @@ pub fn fuse(
         let path = path(recording);
         if destination.as_deref() == Some(path) {
             return Err(Error::OverwritesRecording { path: path.to_owned() });
+        }
+        let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !options.below.is_empty() && !options.below.iter().any(|folder| resolved.starts_with(folder)) {
+            return Err(Error::Elsewhere { path: path.to_owned() });
         }
         if Source::of(path)? != *recording.folder.source() {
             return Err(Error::Changed { path: path.to_owned() });
