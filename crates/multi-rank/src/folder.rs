@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
@@ -13,6 +13,7 @@ use gpu_timeline::SortFew;
 use parquet::errors::ParquetError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use trace_ingest::is_plain_name;
 
 use crate::error::Error;
 use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape};
@@ -155,18 +156,11 @@ impl PackManifest {
     pub(crate) fn read(pack: &Path) -> Result<Self, Error> {
         let path = pack.join(PACK_MANIFEST);
         let manifest: Self = read_manifest(&path)?;
-        match manifest.ranks.iter().find(|(name, _)| !is_plain(name)) {
+        match manifest.ranks.iter().find(|(name, _)| !is_plain_name(name)) {
             Some((name, _)) => Err(Error::NotAName { path, name: name.chars().take(200).collect() }),
             None => Ok(manifest),
         }
     }
-}
-
-/// Whether a name out of data is that of something in a folder, which no path is that leads elsewhere.
-fn is_plain(name: &str) -> bool {
-    let mut components = Path::new(name).components();
-    let is_one = matches!(components.next(), Some(Component::Normal(only)) if only == name);
-    is_one && components.next().is_none() && !name.contains(['/', '\\', ':', '\0'])
 }
 
 pub(crate) fn is_pack(path: &Path) -> bool {

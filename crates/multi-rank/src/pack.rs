@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn packing_removes_only_what_is_ours() {
         // Names out of a manifest that lead elsewhere, or to a folder that others made.
-        for name in ["../victim", "VICTIM", "..", ".", "", "a/b", "c:d", "mine"] {
+        for name in ["../victim", "VICTIM", "..", ".", "", "a/b", "mine"] {
             let place = Place::new();
             let (victim, mine) = (place.0.path().join("victim"), place.path().join("mine"));
             for folder in [&victim, &mine] {
