@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use advise::{ADVICE, Limits};
+use atomic_file::UnfinishedFolder;
 use iterations::with_article;
 use multi_rank::{
     CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
     RankFolder, RankPattern, RankTables, Source, Straggler, job_sheets,
 };
 use sheets::Scope;
-use tempfile::TempDir;
 use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
@@ -164,7 +164,7 @@ struct Folders {
     /// Recordings that cannot be used, and why.
     failed: Vec<(PathBuf, Error)>,
     /// Removed when they have been read.
-    _temporary: Option<TempDir>,
+    _temporary: Option<UnfinishedFolder>,
 }
 
 impl JobRecordings {
@@ -212,8 +212,9 @@ impl JobRecordings {
         let folder = match &self.tables {
             Some(folder) => folder.clone(),
             None => {
-                let made = tempfile::tempdir()
-                    .map_err(|source| multi_rank::Error::Io { path: std::env::temp_dir(), source })?;
+                let place = std::env::temp_dir();
+                let made = UnfinishedFolder::create_in(&place, true)
+                    .map_err(|source| multi_rank::Error::Write { path: place, source })?;
                 temporary.insert(made).path().to_owned()
             }
         };

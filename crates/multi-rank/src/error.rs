@@ -21,6 +21,15 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The file system refused to write.
+    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[diagnostic(code("write"), help("check the path, its permissions and free space"))]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A table is damaged, or cannot be written.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("table"), help("delete the folder of the tables and reduce the recording again"))]
@@ -154,6 +163,11 @@ impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::Io { path, source }
+    }
+
+    pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Write { path, source }
     }
 
     pub(crate) fn table(path: impl Into<PathBuf>) -> impl FnOnce(ParquetError) -> Error {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use atomic_file::UnfinishedFolder;
 use gpu_timeline::SortFew;
 use parquet::errors::ParquetError;
 use serde::de::DeserializeOwned;
@@ -301,7 +302,7 @@ pub struct JobFolder {
 impl JobFolder {
     /// Opens the folder of a job, which is made if it is not there.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(Error::io(path))?;
+        fs::create_dir_all(path).map_err(Error::write(path))?;
         let mut entries: Vec<PathBuf> = fs::read_dir(path)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
             .map_err(Error::io(path))?;
@@ -485,28 +486,21 @@ impl JobFolder {
         destination: &Path,
         write: impl FnOnce(&Path) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut unfinished = tempfile::Builder::new();
-        unfinished.prefix(UNFINISHED);
         // As any folder, not for its owner alone: others report on the job.
-        #[cfg(unix)]
-        unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let unfinished = unfinished.tempdir_in(&self.path).map_err(Error::io(&self.path))?;
-        let folder = unfinished.path();
-        write(folder)?;
+        let unfinished = UnfinishedFolder::create_in(&self.path, false).map_err(Error::write(&self.path))?;
+        write(unfinished.path())?;
         let old = replaced(destination).filter(|_| destination.exists());
         if let Some(old) = &old {
             refuse_foreign(destination)?;
             // What an interrupted exchange left is older still.
             remove_replaced(destination)?;
-            fs::rename(destination, old).map_err(Error::io(destination))?;
+            fs::rename(destination, old).map_err(Error::write(destination))?;
         }
-        if let Err(error) = fs::rename(folder, destination) {
+        if let Err(error) = unfinished.rename(destination) {
             // Where this fails, too, the old folder is found under its other name.
             old.map(|old| fs::rename(old, destination));
-            return Err(Error::io(destination)(error));
+            return Err(Error::write(destination)(error));
         }
-        // Nothing is there any more to be removed.
-        let _ = unfinished.keep();
         remove_replaced(destination)
     }
 
@@ -527,7 +521,7 @@ impl JobFolder {
 /// Removes a folder without a manifest if nothing but our tables is in it.
 pub(crate) fn remove_remains(path: &Path) -> Result<(), Error> {
     match !path.join(MANIFEST).exists() && !is_pack(path) && is_own(path) {
-        true => fs::remove_dir_all(path).map_err(Error::io(path)),
+        true => fs::remove_dir_all(path).map_err(Error::write(path)),
         false => Ok(()),
     }
 }
@@ -536,7 +530,7 @@ pub(crate) fn remove_remains(path: &Path) -> Result<(), Error> {
 pub(crate) fn remove_folder(path: &Path, manifest: &str) -> Result<(), Error> {
     remove_replaced(path)?;
     refuse_foreign(path)?;
-    fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::io(path))
+    fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::write(path))
 }
 
 /// Whether a path is a folder, no link to one, and all that is in it could be ours: manifests and tables, of other versions
@@ -583,7 +577,7 @@ fn remove_replaced(destination: &Path) -> Result<(), Error> {
         other => other,
     }
     .and_then(|()| fs::remove_dir_all(&old))
-    .map_err(Error::io(old))
+    .map_err(Error::write(old))
 }
 
 /// Writes the tables of a rank, each into a file.
@@ -596,7 +590,7 @@ impl EachTable for Files<'_> {
     fn table<R: Row>(&mut self, rows: Option<&[R]>) -> Result<(), Error> {
         let Some(rows) = rows else { return Ok(()) };
         let path = table_path(self.folder, R::TABLE);
-        let file = File::create_new(&path).map_err(Error::io(&path))?;
+        let file = File::create_new(&path).map_err(Error::write(&path))?;
         let mut writer = TableWriter::new(BufWriter::new(file)).map_err(Error::table(&path))?;
         let output =
             writer.add(self.key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
@@ -605,10 +599,10 @@ impl EachTable for Files<'_> {
 }
 
 pub(crate) fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
-    let file = File::create_new(path).map_err(Error::io(path))?;
+    let file = File::create_new(path).map_err(Error::write(path))?;
     serde_json::to_writer_pretty(&file, manifest)
         .map_err(|source| Error::Manifest { path: path.to_owned(), source })?;
-    file.sync_all().map_err(Error::io(path))
+    file.sync_all().map_err(Error::write(path))
 }
 
 /// The name of a table and the columns of its files.
@@ -667,8 +661,8 @@ impl EachTable for RowCounts {
 
 /// Has the file on the disk, which the manifest will say of it.
 pub(crate) fn sync(output: BufWriter<File>, path: &Path) -> Result<(), Error> {
-    let file = output.into_inner().map_err(|error| Error::io(path)(error.into_error()))?;
-    file.sync_all().map_err(Error::io(path))
+    let file = output.into_inner().map_err(|error| Error::write(path)(error.into_error()))?;
+    file.sync_all().map_err(Error::write(path))
 }
 
 pub(crate) fn read_manifest<M: DeserializeOwned>(path: &Path) -> Result<M, Error> {

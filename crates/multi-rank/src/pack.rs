@@ -119,7 +119,7 @@ impl EachTable for Files<'_> {
             return Ok(());
         }
         let path = table_path(self.folder, R::TABLE);
-        let file = File::create_new(&path).map_err(Error::io(&path))?;
+        let file = File::create_new(&path).map_err(Error::write(&path))?;
         let mut writer = TableWriter::<R, _>::new(BufWriter::new(file)).map_err(Error::table(&path))?;
         for rank in self.ranks {
             writer.add(rank.manifest().key(), &rank.rows::<R>(Wanted::All)?).map_err(Error::table(&path))?;

@@ -174,7 +174,7 @@ pub fn fuse(
     }
     let last_place = chosen.iter().map(|(place, _)| *place).max().unwrap_or(0);
     let mut ids = Ids::new(&highest, last_place);
-    let written = |source| Error::io(output)(source);
+    let written = |source| Error::write(output)(source);
     let mut file = FusedFile::create(output, *compression).map_err(written)?;
     let fused_base = chosen.first().map_or(0, |(_, recording)| recording.row.base_time_ns);
     let (mut recordings, mut processes, mut stated) = (Vec::new(), Vec::new(), Vec::new());
