@@ -759,6 +759,7 @@ fn count_of(warning: &ReadingWarning) -> Option<u64> {
         | ReadingWarning::Events { count, .. }
         | ReadingWarning::UnusedPhase { count, .. }
         | ReadingWarning::UnknownMetadata { count }
+        | ReadingWarning::LongNames { count, .. }
         | ReadingWarning::UnnamedArguments { count }
         | ReadingWarning::MalformedRecords { count, .. }
         | ReadingWarning::UnusedRecords { count, .. }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use advise::{ADVICE, Limits};
+use atomic_file::UnfinishedFolder;
 use iterations::with_article;
 use multi_rank::{
     CauseKind, FuseOptions, FuseOutput, Fused, Job, JobAnalysis, JobFinding, JobFolder, JobOptions,
     RankFolder, RankPattern, RankTables, Source, Straggler, job_sheets,
 };
 use sheets::Scope;
-use tempfile::TempDir;
 use trace_ingest::{IngestError, ReadOptions, RecordingKind, check_entries, read_path};
 use tree_perf::{Analysis, AnalysisOptions};
 
@@ -164,7 +164,7 @@ struct Folders {
     /// Recordings that cannot be used, and why.
     failed: Vec<(PathBuf, Error)>,
     /// Removed when they have been read.
-    _temporary: Option<TempDir>,
+    _temporary: Option<UnfinishedFolder>,
 }
 
 impl JobRecordings {
@@ -212,8 +212,9 @@ impl JobRecordings {
         let folder = match &self.tables {
             Some(folder) => folder.clone(),
             None => {
-                let made = tempfile::tempdir()
-                    .map_err(|source| multi_rank::Error::Io { path: std::env::temp_dir(), source })?;
+                let place = std::env::temp_dir();
+                let made = UnfinishedFolder::create_in(&place, true)
+                    .map_err(|source| multi_rank::Error::Write { path: place, source })?;
                 temporary.insert(made).path().to_owned()
             }
         };
@@ -344,7 +345,18 @@ pub fn fuse_ranks(
         return Err(Error::FuseOfProfile { path: (&rank.source().path).into() });
     }
     let job = Job::open(std::mem::take(&mut folders.ranks))?;
-    let fused = multi_rank::fuse(&job, options, output, reading).map_err(|error| match error {
+    let mut options = options.clone();
+    if let [tables] = paths
+        && tables.is_dir()
+    {
+        // Tables may be from anybody: what they name is opened where the user could have meant it.
+        let absolute = |path: &Path| {
+            fs::canonicalize(path).map_err(|source| multi_rank::Error::Io { path: path.to_owned(), source })
+        };
+        let tables = absolute(tables)?;
+        options.below = vec![tables.parent().unwrap_or(&tables).to_owned(), absolute(Path::new("."))?];
+    }
+    let fused = multi_rank::fuse(&job, &options, output, reading).map_err(|error| match error {
         multi_rank::Error::Ingest(error) => Error::Ingest(error),
         error => Error::Job(error),
     })?;

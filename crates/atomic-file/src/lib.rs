@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-pub use unfinished::{Removed, remove_unfinished};
+pub use unfinished::{Removed, UnfinishedFolder, remove_unfinished};
 
 /// A file that is being written and takes its place on [`commit`](Self::commit).
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use atomic_file::{AtomicFile, remove_unfinished};
+use atomic_file::{AtomicFile, UnfinishedFolder, remove_unfinished};
 
 #[test]
 fn interrupted_files_vanish_and_none_is_made_before_the_end() {
@@ -19,6 +19,8 @@ fn interrupted_files_vanish_and_none_is_made_before_the_end() {
     files[0].write_all(b"new").unwrap();
     files[0].flush().unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    let temporary = UnfinishedFolder::create_in(folder.path(), true).unwrap();
+    fs::write(temporary.path().join("table"), "1").unwrap();
 
     let removed = remove_unfinished();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 
-use atomic_file::{AtomicFile, write_with};
+use atomic_file::{AtomicFile, UnfinishedFolder, write_with};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -128,4 +128,38 @@ fn devices_are_written_and_not_replaced() {
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     let full = write_with(Path::new("/dev/full"), |file| file.write_all(b"x"));
     assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn folders_are_removed_or_take_their_place() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = UnfinishedFolder::create_in(place.path(), false).unwrap();
+    fs::write(folder.path().join("a"), "a").unwrap();
+    folder.rename(&place.path().join("whole")).unwrap();
+    let folder = UnfinishedFolder::create_in(place.path(), false).unwrap();
+    fs::write(folder.path().join("b"), "b").unwrap();
+    folder.rename(&place.path().join("whole")).unwrap_err();
+    let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["whole"]);
+    assert_eq!(fs::read(place.path().join("whole/a")).unwrap(), b"a");
+}
+
+#[test]
+fn what_killed_runs_left_goes_when_it_is_old() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
+    let names = [".unfinished-1-0.tmp", ".unfinished-mine-0.tmp", ".unfinished-1-0", "result.tmp"];
+    for name in names {
+        fs::File::create(at(name)).unwrap().set_modified(old).unwrap();
+    }
+    fs::write(at(".unfinished-2-1.tmp"), "of a run that goes on").unwrap();
+    atomic_file::write_with(&at("new"), |out| out.write_all(b"new")).unwrap();
+    let mut left: Vec<_> =
+        fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(
+        left,
+        [".unfinished-1-0", ".unfinished-2-1.tmp", ".unfinished-mine-0.tmp", "new", "result.tmp"]
+    );
 }

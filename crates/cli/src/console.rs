@@ -50,13 +50,51 @@ pub(crate) fn terminal_width() -> Option<usize> {
 /// Prints to standard output. A reader that has seen enough and closed the pipe is no failure.
 pub(crate) fn print(text: impl fmt::Display) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    ignore_closed_pipe(write!(out, "{text}").and_then(|()| out.flush()))
+    let written = match is_read_for_commands() {
+        true => out.write_all(without_commands(&text.to_string()).as_bytes()),
+        false => write!(out, "{text}"),
+    };
+    ignore_closed_pipe(written.and_then(|()| out.flush()))
 }
 
 /// Runs `write` on standard output; like [`print`] for output that is not a text.
 pub(crate) fn write_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     ignore_closed_pipe(write(&mut out).and_then(|()| out.flush()))
+}
+
+/// The same of a text.
+pub(crate) fn write_text_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if !is_read_for_commands() {
+        return write_with(write);
+    }
+    let mut text = Vec::new();
+    write(&mut text)?;
+    print(String::from_utf8_lossy(&text))
+}
+
+/// Whether lines of the output may be taken for commands: GitHub Actions, Azure Pipelines and TeamCity look for such.
+fn is_read_for_commands() -> bool {
+    ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// A text of which no line is a command to who runs the job: names in it may be from anybody.
+fn without_commands(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let start = line.len() - line.trim_start().len();
+        let (indent, rest) = line.split_at(start);
+        out.push_str(indent);
+        let rest = rest.strip_prefix("::").map_or(rest, |rest| {
+            out.push_str("\\x3a:");
+            rest
+        });
+        let marked = ["##[", "##vso[", "##teamcity["].iter().fold(rest.to_owned(), |line, command| {
+            line.replace(command, &format!("#\\x23{}", &command[2..]))
+        });
+        out.push_str(&marked);
+    }
+    out
 }
 
 fn ignore_closed_pipe(outcome: io::Result<()>) -> io::Result<()> {
@@ -176,5 +214,8 @@ impl fmt::Display for OwnLines<'_> {
 
 fn to_stderr(line: fmt::Arguments<'_>) {
     // Nowhere is left to report a standard error that cannot be written.
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = match is_read_for_commands() {
+        true => writeln!(io::stderr().lock(), "{}", without_commands(&line.to_string())),
+        false => writeln!(io::stderr().lock(), "{line}"),
+    };
 }

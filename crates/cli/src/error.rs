@@ -303,7 +303,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (4, "`tracelens gate` is inconclusive, or a command run with --strict has an incomplete answer."),
     (5, "The recordings of `tracelens gate` are unreliable, or differ in work or machine."),
-    (130, "Ctrl-C ended the run; unfinished files are removed, earlier files are kept."),
+    (130, "Ctrl-C or a signal to end ended the run; unfinished files are removed, earlier files are kept."),
 ];
 
 impl Failure {
@@ -356,7 +356,11 @@ impl Failure {
             Failure::NotTold | Failure::Lacking => 4,
             Failure::NotComparable => 5,
             Failure::Answer(Unanswered(
-                answers::Error::Table(_) | answers::Error::Report(_) | answers::Error::Drawing(_),
+                answers::Error::Table(_)
+                | answers::Error::Report(_)
+                | answers::Error::Drawing(_)
+                | answers::Error::Overlay { .. }
+                | answers::Error::Job(multi_rank::Error::Write { .. }),
             ))
             | Failure::Destination { .. }
             | Failure::Split(_)

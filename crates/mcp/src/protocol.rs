@@ -13,6 +13,8 @@ use serde_json::{Map, Value, json};
 use thiserror::Error as ThisError;
 use trace_ingest::{Progress, ReadOptions};
 
+use crate::text::LONGEST_CELL;
+
 /// Revisions of the protocol, the latest first. They differ in nothing that this server does.
 const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// A message of more bytes ends the conversation: no argument of a tool is that long.
@@ -23,6 +25,8 @@ const MOST_CALLS: usize = 4;
 const QUIET: Duration = Duration::from_millis(250);
 /// How often the progress of a call is told at most, and how soon its end is forced.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// How long work that is told to stop may take for its last words; then the call is answered without it.
+const TO_STOP: Duration = Duration::from_millis(500);
 /// How long calls may still answer when the client is gone.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
@@ -80,12 +84,15 @@ pub(crate) trait Service: Send + Sync + 'static {
 
     /// How long a call may take.
     fn timeout(&self) -> Duration;
+
+    /// The result of a call that takes longer.
+    fn late(&self, method: &str, parameters: &Map<String, Value>) -> Result<Value, Fault>;
 }
 
 /// How a call is followed by who asked for it.
 pub(crate) struct Following<'f> {
     /// Set when nobody waits any more.
-    pub(crate) stop: &'f AtomicBool,
+    pub(crate) stop: &'f Arc<AtomicBool>,
     /// Takes how far reading has come.
     pub(crate) progress: &'f (dyn Fn(Progress) + Sync),
 }
@@ -109,7 +116,7 @@ struct Call {
 #[derive(Default)]
 struct Ending {
     /// The work need not go on.
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     /// The client took the call back, or is gone: there is no answer.
     is_cancelled: AtomicBool,
 }
@@ -145,7 +152,7 @@ pub(crate) fn serve<S: Service>(
         let (shared, taken) = (Arc::clone(&shared), Arc::clone(&taken));
         let work = move || {
             while let Ok(call) = { locked(&taken).recv() } {
-                shared.work(&call);
+                shared.work(call);
             }
         };
         thread::Builder::new().name(format!("call-{number}")).spawn(work).map_err(ServeError::Runtime)?;
@@ -240,50 +247,63 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
 
     /// The result of a request that takes no time.
     fn result(&self, method: &str, parameters: &Map<String, Value>) -> Result<Value, Fault> {
-        let following = Following { stop: &AtomicBool::new(false), progress: &|_| {} };
+        let following = Following { stop: &Arc::default(), progress: &|_| {} };
         known(method, self.service.answer(method, parameters, &following))
     }
 
-    /// Works on a call, tells how far it is, and ends it when it is cancelled or takes too long.
-    fn work(&self, call: &Call) {
+    /// Works on a call, tells how far it is, and ends it when it is cancelled or takes too long. Work that does not end when it
+    /// is told to goes on without anybody waiting for it.
+    fn work(self: &Arc<Self>, call: Call) {
+        let call = Arc::new(call);
         let stop = &call.ending.stop;
-        let far: Mutex<Option<Progress>> = Mutex::new(None);
+        let far: Arc<Mutex<Option<Progress>>> = Arc::default();
         let token = call.parameters.get("_meta").and_then(|meta| meta.get("progressToken"));
-        let (done, is_done) = mpsc::channel::<()>();
-        let result = thread::scope(|scope| {
-            let work = scope.spawn(|| {
-                // Dropped at the end of the work, also of one that panics.
-                let _done = done;
+        let (done, is_done) = mpsc::channel();
+        let work = {
+            let (shared, call, far) = (Arc::clone(self), Arc::clone(&call), Arc::clone(&far));
+            move || {
                 let progress = |progress: Progress| *locked(&far) = Some(progress);
-                let following = Following { stop, progress: &progress };
-                known(&call.method, self.service.answer(&call.method, &call.parameters, &following))
-            });
-            let started = Instant::now();
-            let mut told = None;
-            while is_done.recv_timeout(BETWEEN_LOOKS) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if started.elapsed() > self.service.timeout() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                let now = *locked(&far);
-                if let (Some(token), Some(now)) = (token, now)
-                    && started.elapsed() > QUIET
-                    && told != Some(now)
-                    && !stop.load(Ordering::Relaxed)
-                {
-                    told = Some(now);
-                    let far = json!({"progressToken": token, "progress": now.bytes, "total": now.total});
-                    self.send(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": far}));
-                }
+                let following = Following { stop: &call.ending.stop, progress: &progress };
+                let result = shared.service.answer(&call.method, &call.parameters, &following);
+                // Nobody may wait any more.
+                let _ = done.send(known(&call.method, result));
             }
-            work.join()
-        });
+        };
+        // The hook of a panic has said on standard error what is wrong.
+        let own_fault = || Err(Fault::new(-32603, "the call failed: internal server error"));
+        let started = Instant::now();
+        let mut result = thread::Builder::new().spawn(work).err().map(|_| own_fault());
+        let (mut told, mut stopped) = (None, None);
+        while result.is_none() {
+            match is_done.recv_timeout(BETWEEN_LOOKS) {
+                Ok(answer) => result = Some(answer),
+                Err(mpsc::RecvTimeoutError::Disconnected) => result = Some(own_fault()),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if started.elapsed() > self.service.timeout() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            if stop.load(Ordering::Relaxed) {
+                if stopped.get_or_insert_with(Instant::now).elapsed() > TO_STOP {
+                    result = result.or_else(|| Some(self.service.late(&call.method, &call.parameters)));
+                }
+                continue;
+            }
+            let now = *locked(&far);
+            if let (Some(token), Some(now)) = (token, now)
+                && started.elapsed() > QUIET
+                && told != Some(now)
+            {
+                told = Some(now);
+                let far = json!({"progressToken": token, "progress": now.bytes, "total": now.total});
+                self.send(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": far}));
+            }
+        }
         locked(&self.open).remove(&call.id.to_string());
         // A call that was taken back gets no answer.
         if call.ending.is_cancelled.load(Ordering::Relaxed) {
             return;
         }
-        // The hook of the panic has said on standard error what is wrong.
-        let own_fault = |_| Err(Fault::new(-32603, "the call failed: internal server error"));
         self.reply(&call.id, result.unwrap_or_else(own_fault));
     }
 
@@ -304,7 +324,8 @@ impl<S: Service, W: Write + Send + 'static> Shared<S, W> {
 }
 
 fn known(method: &str, result: Option<Result<Value, Fault>>) -> Result<Value, Fault> {
-    result.unwrap_or_else(|| Err(Fault::new(-32601, format!("unknown method {method:?}"))))
+    let shown: String = method.chars().take(LONGEST_CELL).collect();
+    result.unwrap_or_else(|| Err(Fault::new(-32601, format!("unknown method {shown:?}"))))
 }
 
 /// A call that panicked has left nothing half done that another one could meet.
@@ -333,7 +354,9 @@ mod tests {
                 "initialize" | "list" => Some(Ok(json!({}))),
                 "work" => {
                     assert!(!parameters.contains_key("fault"), "a fault of the service");
-                    while parameters.contains_key("endless") && !following.stop.load(Ordering::Relaxed) {
+                    while parameters.contains_key("deaf")
+                        || parameters.contains_key("endless") && !following.stop.load(Ordering::Relaxed)
+                    {
                         thread::sleep(Duration::from_millis(1));
                     }
                     Some(Ok(json!({"echo": parameters})))
@@ -344,6 +367,10 @@ mod tests {
 
         fn timeout(&self) -> Duration {
             Duration::from_millis(150)
+        }
+
+        fn late(&self, _: &str, _: &Map<String, Value>) -> Result<Value, Fault> {
+            Ok(json!("late"))
         }
     }
 
@@ -418,6 +445,24 @@ mod tests {
     fn an_unknown_revision_is_answered_with_the_latest() {
         let hello = HELLO.replace("2025-03-26", "1999-01-01");
         assert_eq!(answers(&[(0, &hello)])[0]["result"]["protocolVersion"], REVISIONS[0]);
+    }
+
+    #[test]
+    fn work_that_does_not_hear_holds_up_no_other_call() {
+        let call = |id: usize, parameters: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"work","params":{{{parameters}}}}}"#)
+        };
+        let deaf = |id| call(id, "\"deaf\": 1");
+        let calls: Vec<String> = (1..=2 * MOST_CALLS).map(deaf).collect();
+        let mut lines: Vec<(usize, &str)> = vec![(0, HELLO)];
+        lines.extend(calls.iter().map(|call| (1, call.as_str())));
+        let last = call(99, "");
+        lines.push((1, &last));
+        let ping = r#"{"jsonrpc":"2.0","id":100,"method":"ping"}"#;
+        lines.push((2 + 2 * MOST_CALLS, ping));
+        let answers = answers(&lines);
+        assert_eq!(answers.iter().filter(|answer| answer["result"] == "late").count(), 2 * MOST_CALLS);
+        assert!(answers.iter().any(|answer| answer["id"] == 99 && answer["result"]["echo"].is_object()));
     }
 
     #[test]

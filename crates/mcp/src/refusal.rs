@@ -35,6 +35,12 @@ impl Refusal {
         Refusal { code, text: text.into(), help: None, input: None }
     }
 
+    /// What ends a call that takes longer than it may.
+    pub(crate) fn timeout() -> Self {
+        Refusal::new("timeout", "the call took longer than the server lets it")
+            .with_help("ask for a smaller part, or start the server with a larger --timeout")
+    }
+
     /// What the caller can do.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Refusal { help: Some(help.into()), ..self }

@@ -109,7 +109,10 @@ impl Roots {
         let mut is_inside = false;
         for candidate in candidates {
             let Ok(canonical) = candidate.canonicalize() else {
-                // Whether it would be inside, if it existed: its folder is.
+                // A link says nothing of what it leads to. Whether it would be inside, if it existed: its folder is.
+                if candidate.is_symlink() {
+                    continue;
+                }
                 let folder = candidate.parent().and_then(|folder| folder.canonicalize().ok());
                 is_inside |= folder.is_some_and(|folder| self.has(&folder));
                 continue;
@@ -180,7 +183,10 @@ mod tests {
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(other.join("secret.json"), root.join("link.json")).unwrap();
-            assert_eq!(code("link.json"), "outside-roots");
+            std::os::unix::fs::symlink(other.join("none.json"), root.join("dangling.json")).unwrap();
+            for link in ["link.json", "dangling.json"] {
+                assert_eq!(code(link), "outside-roots", "{link}");
+            }
         }
     }
 

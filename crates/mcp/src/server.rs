@@ -45,6 +45,16 @@ impl Service for Server {
         self.options.timeout
     }
 
+    fn late(&self, method: &str, parameters: &Map<String, Value>) -> Result<Value, Fault> {
+        let refusal = Refusal::timeout();
+        match text_of(parameters, "name") {
+            Ok(name) if method == "tools/call" => {
+                Ok(self.result(name, refused(&self.options.tool, name, &refusal), true))
+            }
+            _ => Err(Fault::no_such_resource(refusal.text)),
+        }
+    }
+
     fn answer(
         &self,
         method: &str,
@@ -67,6 +77,7 @@ impl Service for Server {
             }),
             "tools/call" => text_of(parameters, "name").and_then(|name| {
                 if !tools::is_known(name) {
+                    let name: String = name.chars().take(LONGEST_CELL).collect();
                     return Err(Fault::invalid_parameters(format!("unknown tool {name:?}")));
                 }
                 Ok(self.call(name, object(parameters).cloned().unwrap_or_default(), following))
@@ -93,7 +104,8 @@ fn object(parameters: &Map<String, Value>) -> Option<&Map<String, Value>> {
 impl Server {
     /// The result of a tool.
     fn call(&self, name: &str, arguments: Map<String, Value>, following: &Following<'_>) -> Value {
-        match tools::call(&self.session, name, arguments, following) {
+        let bounded = arguments.iter().try_for_each(|(name, argument)| tools::bounded(name, argument));
+        match bounded.and_then(|()| tools::call(&self.session, name, arguments, following)) {
             Ok(answer) => self.result(name, answer, false),
             Err(refusal) => self.result(name, refused(&self.options.tool, name, &refusal), true),
         }

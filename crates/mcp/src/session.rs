@@ -2,12 +2,17 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use answers::envelope::{self, Answer, Asked, Input, InputDetails, Role, Tool};
 use answers::model::chosen_architecture;
 use answers::{Analysed, AnyReporter, Report, Reporter, Run};
 use iterations::Window;
+use trace_ingest::ReadOptions;
 
 use crate::options::{ExtensionFile, Options};
 use crate::protocol::Following;
@@ -23,6 +28,10 @@ pub(crate) struct Held {
     pub(crate) handle: String,
     /// The file, as it was when it was read.
     pub(crate) file: Allowed,
+    /// Files beside it that were read with it.
+    beside: Vec<Allowed>,
+    /// What it was read by: the hash of the file, and the options.
+    key: String,
     /// What figures are held against, where that was chosen.
     architecture: Option<String>,
     /// What answers say of it.
@@ -30,6 +39,13 @@ pub(crate) struct Held {
     pub(crate) report: Report,
     /// About how much memory it takes.
     pub(crate) bytes: u64,
+}
+
+impl Held {
+    /// Whether all files that it was read from are as they were.
+    fn is_unchanged(&self) -> bool {
+        self.file.is_unchanged() && self.beside.iter().all(Allowed::is_unchanged)
+    }
 }
 
 /// The recordings that are held, the least recently used first.
@@ -40,14 +56,24 @@ pub(crate) struct Session {
     most_traces: usize,
     extension: Option<Arc<ExtensionFile>>,
     held: Mutex<VecDeque<Arc<Held>>>,
-    /// Taken while a recording is read, so that two callers do not read it twice.
-    reading: Mutex<()>,
+    /// Of the call that reads a recording, whether it was given up: one reads at a time, so that two callers do not read it
+    /// twice, and nobody waits for a call that has ended.
+    reading: Mutex<Option<Arc<AtomicBool>>>,
     /// Handles that were given up, with the paths that they were of.
     gone: Mutex<VecDeque<(String, String)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The right to read, until it is dropped.
+struct Turn<'s>(&'s Session, &'s Arc<AtomicBool>);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.reading).take_if(|reading| Arc::ptr_eq(reading, self.1));
+    }
 }
 
 impl Session {
@@ -120,6 +146,21 @@ impl Session {
         self.read(self.roots.file(path)?, architecture, None, following)
     }
 
+    /// Waits until nobody else reads.
+    fn turn<'s>(&'s self, stop: &'s Arc<AtomicBool>) -> Result<Turn<'s>, Refusal> {
+        const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+        while !stop.load(Ordering::Relaxed) {
+            let mut reading = lock(&self.reading);
+            if reading.as_ref().is_none_or(|reading| reading.load(Ordering::Relaxed)) {
+                *reading = Some(stop.clone());
+                return Ok(Turn(self, stop));
+            }
+            drop(reading);
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        Err(Refusal::timeout())
+    }
+
     /// Reads a file, or a part of it, or finds that held.
     fn read(
         &self,
@@ -128,16 +169,15 @@ impl Session {
         window: Option<Window>,
         following: &Following<'_>,
     ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
-        let _only_one_reads = lock(&self.reading);
+        let _only_one_reads = self.turn(following.stop)?;
         let unreadable =
             |_| Refusal::new("no-such-file", "the file cannot be read").with_help("check its permissions");
         let hash = File::open(&file.path).and_then(envelope::sha256).map_err(unreadable)?;
         // Other options, another report.
         let part = window.as_ref().map(|window| format!(" {window:?}")).unwrap_or_default();
         let of = format!("{hash} {}{part}", architecture.unwrap_or_default());
-        let mut handle = envelope::sha256(of.as_bytes()).map_err(unreadable)?;
-        handle.truncate(HANDLE_DIGITS);
-        if let Some(held) = self.touch(|held| held.handle == handle && held.file == file) {
+        let key = envelope::sha256(of.as_bytes()).map_err(unreadable)?;
+        if let Some(held) = self.touch(|held| held.key == key && held.file == file && held.is_unchanged()) {
             return Ok((held, Vec::new()));
         }
         let chosen =
@@ -151,11 +191,28 @@ impl Session {
             extension: extension.map_err(|error| Refusal::of("bad-extension", &error))?,
             ..AnyReporter::default()
         };
-        let mut run = Run { reading: following.reading(), ..Run::default() };
-        let report = reporter
-            .report(std::slice::from_ref(&file.path), &mut run)
-            .map_err(|error| Refusal::from_answer(&error))?;
-        if !file.is_unchanged() {
+        let found: Mutex<Vec<Result<Allowed, Refusal>>> = Mutex::default();
+        let may_be_read = |path: &Path| {
+            let allowed = self.beside(path).transpose();
+            let may = matches!(allowed, Some(Ok(_)));
+            lock(&found).extend(allowed);
+            may
+        };
+        let reading = ReadOptions { beside: Some(&may_be_read), ..following.reading() };
+        let mut run = Run { reading, ..Run::default() };
+        let report = reporter.report(std::slice::from_ref(&file.path), &mut run);
+        let beside = std::mem::take(&mut *lock(&found)).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let report = report.map_err(|error| Refusal::from_answer(&error))?;
+        let mut of = key.clone();
+        for file in &beside {
+            of += &File::open(&file.path).and_then(envelope::sha256).map_err(unreadable)?;
+        }
+        let mut handle = match beside.is_empty() {
+            true => of,
+            false => envelope::sha256(of.as_bytes()).map_err(unreadable)?,
+        };
+        handle.truncate(HANDLE_DIGITS);
+        if !file.is_unchanged() || !beside.iter().all(Allowed::is_unchanged) {
             return Err(
                 Refusal::new("stale-trace", "the file changed while it was read").with_help("open it again")
             );
@@ -163,8 +220,22 @@ impl Session {
         let mut input = Input::of(&file.path, Role::Trace, 1, InputDetails::default());
         input.sha256 = Some(hash);
         let (bytes, architecture) = (memory_of(&report), architecture.map(ToOwned::to_owned));
-        let held = Arc::new(Held { handle, file, architecture, input, report, bytes });
+        let held = Arc::new(Held { handle, file, beside, key, architecture, input, report, bytes });
         Ok((held.clone(), self.hold(held)))
+    }
+
+    /// A file that stands beside one that is read, if it may be read with that: as if it were named itself, and through no link.
+    ///
+    /// # Errors
+    /// When it is too large.
+    pub(crate) fn beside(&self, path: &Path) -> Result<Option<Allowed>, Refusal> {
+        match path.to_str().map(|path| self.roots.file(path)) {
+            Some(Err(refusal)) if refusal.code == "too-large" => {
+                Err(Refusal { input: Some(path.to_path_buf()), ..refusal })
+            }
+            Some(Ok(file)) => Ok(Some(file).filter(|file| file.path == path)),
+            _ => Ok(None),
+        }
     }
 
     /// Gives up a recording; how much memory that frees.
@@ -185,7 +256,7 @@ impl Session {
     }
 
     fn fresh(&self, held: Arc<Held>) -> Result<Arc<Held>, Refusal> {
-        match held.file.is_unchanged() {
+        match held.is_unchanged() {
             true => Ok(held),
             false => {
                 self.close(&held.handle);
@@ -247,19 +318,84 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_call_that_is_stopped_reads_no_further_and_holds_nothing() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated");
-        let session = Session::new(&Options {
+    fn session(folder: &Path, most_bytes: u64) -> Session {
+        Session::new(&Options {
             tool: Tool::with_features(&["mcp"]),
-            roots: Roots::new(&[folder], 1 << 30).unwrap(),
+            roots: Roots::new(&[folder.to_path_buf()], most_bytes).unwrap(),
             most_characters: 1 << 20,
             most_memory: 1 << 30,
             most_traces: 4,
             timeout: Duration::from_secs(60),
             extension: None,
+        })
+    }
+
+    const GENERATED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/generated");
+
+    #[cfg(unix)]
+    #[test]
+    fn files_beside_the_named_one_are_held_to_the_same_rules() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, outside) = (place.path().join("root"), place.path().join("outside"));
+        for folder in [&root, &outside] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        const CALLS: &str = "4242_hip_api_trace.csv";
+        for file in std::fs::read_dir(Path::new(GENERATED).join("rocprof/csv")).unwrap() {
+            let file = file.unwrap();
+            let is_calls = file.file_name() == CALLS;
+            let folder = if is_calls { &outside } else { &root };
+            std::fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+        }
+        std::os::unix::fs::symlink(outside.join(CALLS), root.join(CALLS)).unwrap();
+        let following = Following { stop: &Arc::default(), progress: &|_| () };
+        let open = |session: &Session| session.open("4242_kernel_trace.csv", None, &following);
+        let text = |held: &Held| {
+            let tables = held.report.tables.tables().iter().flat_map(|table| table.columns());
+            tables.flat_map(|column| column.cells()).map(|cell| cell.text().into_owned()).collect::<String>()
+        };
+        let session = self::session(&root, 1 << 30);
+        let without = open(&session).unwrap().0;
+        assert!(!text(&without).contains("hipLaunchKernel"));
+        assert!(!without.beside.is_empty());
+        // A file of the folder itself is read, and belongs to what the handle means.
+        std::fs::remove_file(root.join(CALLS)).unwrap();
+        std::fs::copy(outside.join(CALLS), root.join(CALLS)).unwrap();
+        let session = self::session(&root, 1 << 30);
+        let with = open(&session).unwrap().0;
+        assert!(text(&with).contains("hipLaunchKernel"));
+        assert_ne!(with.handle, without.handle);
+        std::fs::write(root.join(CALLS), "changed").unwrap();
+        assert_eq!(session.get(&with.handle, &following).map(|_| ()).unwrap_err().code, "stale-trace");
+        std::fs::write(root.join(CALLS), "x".repeat(200_000)).unwrap();
+        let refused = open(&self::session(&root, 100_000)).map(|_| ()).unwrap_err();
+        assert_eq!(refused.code, "too-large", "{refused:?}");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_call_that_was_given_up() {
+        let session = session(Path::new(GENERATED), 1 << 30);
+        let (stuck, stop): (Arc<AtomicBool>, Arc<AtomicBool>) = Default::default();
+        let turn = session.turn(&stuck).unwrap();
+        let waiting = thread::scope(|scope| {
+            let waiting = scope.spawn(|| session.turn(&stop).map(|_| ()));
+            stop.store(true, Ordering::Relaxed);
+            waiting.join().unwrap()
         });
-        let stop = AtomicBool::new(true);
+        assert_eq!(waiting.unwrap_err().code, "timeout");
+        stuck.store(true, Ordering::Relaxed);
+        stop.store(false, Ordering::Relaxed);
+        let next = session.turn(&stop).unwrap();
+        drop(turn);
+        assert!(lock(&session.reading).is_some(), "the turn of the other call");
+        drop(next);
+        assert!(lock(&session.reading).is_none());
+    }
+
+    #[test]
+    fn a_call_that_is_stopped_reads_no_further_and_holds_nothing() {
+        let session = session(Path::new(GENERATED), 1 << 30);
+        let stop = Arc::new(AtomicBool::new(true));
         let following = Following { stop: &stop, progress: &|_| () };
         let refused = session.open("cuda_training_step.json.gz", None, &following).map(|_| ()).unwrap_err();
         assert_eq!(refused.code, "timeout", "{refused:?}");

@@ -1,5 +1,6 @@
 //! The tools: their arguments and answers.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sheets::Table;
 use sheets::names;
+use trace_ingest::ReadOptions;
 
 use crate::protocol::Following;
 use crate::refusal::Refusal;
@@ -98,6 +100,28 @@ fn without_titles(schema: &mut Value) {
 
 fn parsed<A: for<'de> Deserialize<'de>>(arguments: Map<String, Value>) -> Result<A, Refusal> {
     serde_json::from_value(Value::Object(arguments)).map_err(bad_value)
+}
+
+/// Refuses an argument that is longer than any that makes sense, before there is work that grows with it.
+pub(crate) fn bounded(name: &str, argument: &Value) -> Result<(), Refusal> {
+    /// Characters of a text: paths are the longest.
+    const CHARACTERS: usize = 1_024;
+    /// Entries of a list: recordings of a gate are the most.
+    const ENTRIES: usize = 64;
+    let name = || name.chars().take(CHARACTERS.min(64)).collect::<String>();
+    let too_long = |count: usize, what: &str, most: usize| {
+        let text = format!("{} has {count} {what}, expected at most {most}", name());
+        Err(bad_value(text).with_help("shorten it"))
+    };
+    match argument {
+        Value::String(text) if text.len() > CHARACTERS && text.chars().count() > CHARACTERS => {
+            too_long(text.chars().count(), "characters", CHARACTERS)
+        }
+        Value::Array(entries) if entries.len() > ENTRIES => too_long(entries.len(), "entries", ENTRIES),
+        Value::Array(entries) => entries.iter().try_for_each(|entry| bounded(&name(), entry)),
+        Value::Object(members) => members.iter().try_for_each(|(name, member)| bounded(name, member)),
+        _ => Ok(()),
+    }
 }
 
 /// What was asked: the arguments that are not about files, by name.
@@ -610,12 +634,14 @@ fn gate(
     let reader = GateReader::default();
     let details = InputDetails { hash: true, ..InputDetails::default() };
     let mut inputs = Vec::new();
+    let beside = |path: &Path| matches!(session.beside(path), Ok(Some(_)));
+    let reading = ReadOptions { beside: Some(&beside), ..following.reading() };
     let mut read = |files: &[String], role| {
         let mut recordings = Vec::new();
         for file in files {
             let held = session.all().into_iter().find(|held| held.handle == *file);
             let allowed = held.map_or_else(|| session.roots().file(file), |held| Ok(held.file.clone()))?;
-            let file_recordings = reader.read(&allowed.path, &following.reading());
+            let file_recordings = reader.read(&allowed.path, &reading);
             recordings.extend(file_recordings.map_err(|error| Refusal::from_answer(&error))?);
             inputs.push(Input::of(&allowed.path, role, inputs.len() + 1, details));
         }
@@ -678,4 +704,27 @@ fn doctor(
         None => answer.result = json!({"findings": 0}),
     }
     document(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_beyond_all_sense_are_refused_before_any_work() {
+        let most = "x".repeat(1_024);
+        for argument in [json!(most), json!(vec![1; 64]), json!([{"column": "name"}]), json!(null)] {
+            assert_eq!(bounded("name", &argument), Ok(()));
+        }
+        let long = most + "é";
+        for argument in [json!(long), json!([{"column": long}]), json!(vec![json!({"column": "name"}); 65])] {
+            let refusal = bounded("sort", &argument).unwrap_err();
+            assert_eq!(refusal.code, "bad-value");
+            assert!(
+                refusal.text.contains("expected at most") && refusal.text.len() < 100,
+                "{}",
+                refusal.text
+            );
+        }
+    }
 }

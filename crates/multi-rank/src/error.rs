@@ -21,6 +21,15 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The file system refused to write.
+    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[diagnostic(code("write"), help("check the path, its permissions and free space"))]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A table is damaged, or cannot be written.
     #[error("{path}: {source}", path = .path.display())]
     #[diagnostic(code("table"), help("delete the folder of the tables and reduce the recording again"))]
@@ -38,6 +47,37 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong.
         source: serde_json::Error,
+    },
+    /// A manifest names folders elsewhere.
+    #[error("{path}: names {name:?} as the folder of a rank, expected a plain name such as rank-00000", path = .path.display())]
+    #[diagnostic(
+        code("manifest-name"),
+        help("delete the folder of the tables and reduce the recordings again")
+    )]
+    NotAName {
+        /// The manifest.
+        path: PathBuf,
+        /// What it names.
+        name: String,
+    },
+    /// What would be removed may be of others.
+    #[error("{path}: not removed: it is a link or has files that tracelens did not write", path = .path.display())]
+    #[diagnostic(code("foreign"), help("move it out of the folder and run the command again"))]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Tables name a recording elsewhere.
+    #[error("{path}: the tables name this recording, which is neither beside their folder nor in the current one", path = .path.display())]
+    #[diagnostic(
+        code("elsewhere"),
+        help(
+            "run the command in the folder of the recordings, or pass the recordings instead of the tables"
+        )
+    )]
+    Elsewhere {
+        /// The recording.
+        path: PathBuf,
     },
     /// Two recordings of one rank, of one time.
     #[error("{first} and {second}: both are recordings of rank {rank} from the same time", first = .first.display(), second = .second.display())]
@@ -123,6 +163,11 @@ impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::Io { path, source }
+    }
+
+    pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Write { path, source }
     }
 
     pub(crate) fn table(path: impl Into<PathBuf>) -> impl FnOnce(ParquetError) -> Error {

@@ -99,7 +99,7 @@ impl Runs {
     pub(crate) fn push(&mut self, entry: Entry) -> Result<(), Error> {
         self.last.push(entry);
         if self.last.len() >= self.in_memory {
-            self.spill().map_err(Error::io(std::env::temp_dir()))
+            self.spill().map_err(Error::write(std::env::temp_dir()))
         } else {
             Ok(())
         }

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use atomic_file::UnfinishedFolder;
 use gpu_timeline::SortFew;
 use parquet::errors::ParquetError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use trace_ingest::is_plain_name;
 
 use crate::error::Error;
 use crate::rows::{ColumnShape, Key, Row, TableReader, TableWriter, Wanted, shape};
@@ -74,6 +76,10 @@ impl Source {
     fn read(path: &Path) -> io::Result<Self> {
         const SAMPLE: u64 = 1 << 20;
         let path = fs::canonicalize(path)?;
+        // Opening a pipe waits for who writes to it, and a device has no end.
+        if !fs::metadata(&path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
+        }
         let mut file = File::open(&path)?;
         let metadata = file.metadata()?;
         let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -147,8 +153,14 @@ pub(crate) struct PackManifest {
 }
 
 impl PackManifest {
+    /// The manifest of a pack, whose names are those of folders beside it.
     pub(crate) fn read(pack: &Path) -> Result<Self, Error> {
-        read_manifest(&pack.join(PACK_MANIFEST))
+        let path = pack.join(PACK_MANIFEST);
+        let manifest: Self = read_manifest(&path)?;
+        match manifest.ranks.iter().find(|(name, _)| !is_plain_name(name)) {
+            Some((name, _)) => Err(Error::NotAName { path, name: name.chars().take(200).collect() }),
+            None => Ok(manifest),
+        }
     }
 }
 
@@ -290,7 +302,7 @@ pub struct JobFolder {
 impl JobFolder {
     /// Opens the folder of a job, which is made if it is not there.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(Error::io(path))?;
+        fs::create_dir_all(path).map_err(Error::write(path))?;
         let mut entries: Vec<PathBuf> = fs::read_dir(path)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
             .map_err(Error::io(path))?;
@@ -474,27 +486,21 @@ impl JobFolder {
         destination: &Path,
         write: impl FnOnce(&Path) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut unfinished = tempfile::Builder::new();
-        unfinished.prefix(UNFINISHED);
         // As any folder, not for its owner alone: others report on the job.
-        #[cfg(unix)]
-        unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let unfinished = unfinished.tempdir_in(&self.path).map_err(Error::io(&self.path))?;
-        let folder = unfinished.path();
-        write(folder)?;
+        let unfinished = UnfinishedFolder::create_in(&self.path, false).map_err(Error::write(&self.path))?;
+        write(unfinished.path())?;
         let old = replaced(destination).filter(|_| destination.exists());
         if let Some(old) = &old {
+            refuse_foreign(destination)?;
             // What an interrupted exchange left is older still.
             remove_replaced(destination)?;
-            fs::rename(destination, old).map_err(Error::io(destination))?;
+            fs::rename(destination, old).map_err(Error::write(destination))?;
         }
-        if let Err(error) = fs::rename(folder, destination) {
+        if let Err(error) = unfinished.rename(destination) {
             // Where this fails, too, the old folder is found under its other name.
             old.map(|old| fs::rename(old, destination));
-            return Err(Error::io(destination)(error));
+            return Err(Error::write(destination)(error));
         }
-        // Nothing is there any more to be removed.
-        let _ = unfinished.keep();
         remove_replaced(destination)
     }
 
@@ -508,18 +514,49 @@ impl JobFolder {
 
     /// Removes what is left of a rank's folder whose removal was interrupted.
     pub(crate) fn remove_remains(&self, name: &str) -> Result<(), Error> {
-        let path = self.path.join(name);
-        match path.is_dir() && !path.join(MANIFEST).exists() {
-            true => fs::remove_dir_all(&path).map_err(Error::io(path)),
-            false => Ok(()),
-        }
+        remove_remains(&self.path.join(name))
+    }
+}
+
+/// Removes a folder without a manifest if nothing but our tables is in it.
+pub(crate) fn remove_remains(path: &Path) -> Result<(), Error> {
+    match !path.join(MANIFEST).exists() && !is_pack(path) && is_own(path) {
+        true => fs::remove_dir_all(path).map_err(Error::write(path)),
+        false => Ok(()),
     }
 }
 
 /// Removes a folder: first the manifest, without which nobody reads it, and before that what it took the place of.
 pub(crate) fn remove_folder(path: &Path, manifest: &str) -> Result<(), Error> {
     remove_replaced(path)?;
-    fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::io(path))
+    refuse_foreign(path)?;
+    fs::remove_file(path.join(manifest)).and_then(|()| fs::remove_dir_all(path)).map_err(Error::write(path))
+}
+
+/// Whether a path is a folder, no link to one, and all that is in it could be ours: manifests and tables, of other versions
+/// those beside a manifest.
+fn is_own(path: &Path) -> bool {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let has_manifest = path.join(MANIFEST).is_file() || is_pack(path);
+    let tables = table_shapes().unwrap_or_default();
+    let is_own_file = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        let is_manifest = [MANIFEST, PACK_MANIFEST].contains(&name.as_str());
+        let table = name.strip_suffix(".parquet");
+        let is_table =
+            table.is_some_and(|table| has_manifest || tables.iter().any(|known| known.name == table));
+        (entry.file_type().ok()?.is_file() && (is_manifest || is_table)).then_some(())
+    };
+    is_folder && fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| is_own_file(entry).is_some()))
+}
+
+/// Nothing is removed that others may have made.
+fn refuse_foreign(path: &Path) -> Result<(), Error> {
+    match is_own(path) {
+        true => Ok(()),
+        false => Err(Error::Foreign { path: path.to_owned() }),
+    }
 }
 
 /// Where the folder that was in a place is until a new one is there. `None` for such a folder itself.
@@ -530,14 +567,17 @@ fn replaced(destination: &Path) -> Option<PathBuf> {
 
 /// Removes what a folder took the place of, if there is any.
 fn remove_replaced(destination: &Path) -> Result<(), Error> {
-    let Some(old) = replaced(destination) else { return Ok(()) };
-    match fs::remove_file(old.join(MANIFEST)).and_then(|()| fs::remove_dir_all(&old)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // What is left without a manifest.
-            if old.is_dir() { fs::remove_dir_all(&old).map_err(Error::io(old)) } else { Ok(()) }
-        }
-        other => other.map_err(Error::io(old)),
+    let Some(old) = replaced(destination).filter(|old| fs::symlink_metadata(old).is_ok()) else {
+        return Ok(());
+    };
+    refuse_foreign(&old)?;
+    match fs::remove_file(old.join(MANIFEST)) {
+        // What is left without a manifest.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
+    .and_then(|()| fs::remove_dir_all(&old))
+    .map_err(Error::write(old))
 }
 
 /// Writes the tables of a rank, each into a file.
@@ -550,7 +590,7 @@ impl EachTable for Files<'_> {
     fn table<R: Row>(&mut self, rows: Option<&[R]>) -> Result<(), Error> {
         let Some(rows) = rows else { return Ok(()) };
         let path = table_path(self.folder, R::TABLE);
-        let file = File::create_new(&path).map_err(Error::io(&path))?;
+        let file = File::create_new(&path).map_err(Error::write(&path))?;
         let mut writer = TableWriter::new(BufWriter::new(file)).map_err(Error::table(&path))?;
         let output =
             writer.add(self.key, rows).and_then(|()| writer.finish()).map_err(Error::table(&path))?;
@@ -559,10 +599,10 @@ impl EachTable for Files<'_> {
 }
 
 pub(crate) fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
-    let file = File::create_new(path).map_err(Error::io(path))?;
+    let file = File::create_new(path).map_err(Error::write(path))?;
     serde_json::to_writer_pretty(&file, manifest)
         .map_err(|source| Error::Manifest { path: path.to_owned(), source })?;
-    file.sync_all().map_err(Error::io(path))
+    file.sync_all().map_err(Error::write(path))
 }
 
 /// The name of a table and the columns of its files.
@@ -621,8 +661,8 @@ impl EachTable for RowCounts {
 
 /// Has the file on the disk, which the manifest will say of it.
 pub(crate) fn sync(output: BufWriter<File>, path: &Path) -> Result<(), Error> {
-    let file = output.into_inner().map_err(|error| Error::io(path)(error.into_error()))?;
-    file.sync_all().map_err(Error::io(path))
+    let file = output.into_inner().map_err(|error| Error::write(path)(error.into_error()))?;
+    file.sync_all().map_err(Error::write(path))
 }
 
 pub(crate) fn read_manifest<M: DeserializeOwned>(path: &Path) -> Result<M, Error> {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::folder::{
-    JobFolder, PACK_MANIFEST, PackManifest, RankFolder, SCHEMA, is_pack, remove_folder, sync, table_path,
-    write_manifest,
+    JobFolder, PACK_MANIFEST, PackManifest, RankFolder, SCHEMA, is_pack, remove_folder, remove_remains, sync,
+    table_path, write_manifest,
 };
 use crate::rows::{Row, TableWriter, Wanted};
 use crate::tables::{EachTable, RankTables};
@@ -72,7 +72,7 @@ impl JobFolder {
         for old in packs.iter().filter(|pack| !kept.contains(*pack)) {
             match is_pack(old) {
                 true => remove_folder(old, PACK_MANIFEST)?,
-                false => fs::remove_dir_all(old).map_err(Error::io(old))?,
+                false => remove_remains(old)?,
             }
         }
         let packing = Packing { ranks: self.ranks().len(), packs: kept.len(), written };
@@ -119,7 +119,7 @@ impl EachTable for Files<'_> {
             return Ok(());
         }
         let path = table_path(self.folder, R::TABLE);
-        let file = File::create_new(&path).map_err(Error::io(&path))?;
+        let file = File::create_new(&path).map_err(Error::write(&path))?;
         let mut writer = TableWriter::<R, _>::new(BufWriter::new(file)).map_err(Error::table(&path))?;
         for rank in self.ranks {
             writer.add(rank.manifest().key(), &rank.rows::<R>(Wanted::All)?).map_err(Error::table(&path))?;
@@ -281,6 +281,56 @@ mod tests {
         let refuse = |folder: &Path| Err(Error::io(folder)(std::io::ErrorKind::StorageFull.into()));
         place.open().write_folder(&place.path().join("rank-00003"), refuse).unwrap_err();
         assert_eq!((place.names().len(), place.content()), (7, before));
+    }
+
+    #[test]
+    fn packing_removes_only_what_is_ours() {
+        // Names out of a manifest that lead elsewhere, or to a folder that others made.
+        for name in ["../victim", "VICTIM", "..", ".", "", "a/b", "mine"] {
+            let place = Place::new();
+            let (victim, mine) = (place.0.path().join("victim"), place.path().join("mine"));
+            for folder in [&victim, &mine] {
+                fs::create_dir(folder).unwrap();
+                fs::write(folder.join("notes.txt"), "mine").unwrap();
+            }
+            place.open().pack().unwrap();
+            let manifest = place.path().join("pack-00000/pack.json");
+            let name = name.replace("VICTIM", victim.to_str().unwrap());
+            let text = fs::read_to_string(&manifest).unwrap().replacen("rank-00003", &name, 1);
+            fs::write(&manifest, text).unwrap();
+            assert_eq!(place.open().stale.len(), usize::from(name != "mine"), "{name}");
+            place.map(8, 0);
+            place.open().pack().unwrap();
+            assert!(victim.join("notes.txt").exists() && mine.join("notes.txt").exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_of_others_stay_and_no_link_is_followed() {
+        let place = Place::new();
+        fs::create_dir(place.path().join("pack-7")).unwrap();
+        fs::write(place.path().join("pack-7/notes.txt"), "mine").unwrap();
+        place.open().pack().unwrap();
+        assert_eq!(place.names(), ["pack-00008", "pack-7"]);
+        // A folder of a rank with a file of somebody in it.
+        place.map(3, 1);
+        fs::write(place.path().join("rank-00003/notes.txt"), "mine").unwrap();
+        let error = place.open().pack().unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+        fs::write(place.0.path().join("rank3.json"), "changed").unwrap();
+        let source = Source::of(&place.0.path().join("rank3.json")).unwrap();
+        place.open().add(&tables(3, 2), source).unwrap_err();
+        assert!(place.path().join("rank-00003/notes.txt").exists());
+        #[cfg(unix)]
+        {
+            let place = Place::new();
+            let there = place.path().join("rank-00002");
+            let outside = place.0.path().join("outside");
+            fs::rename(&there, &outside).unwrap();
+            std::os::unix::fs::symlink(&outside, &there).unwrap();
+            place.open().pack().unwrap_err();
+            assert!(outside.join("manifest.json").exists());
+        }
     }
 
     #[test]

@@ -485,6 +485,23 @@ impl Serialize for PageCell<'_> {
     }
 }
 
+/// Writes a value as a line of JSON, with escapes for what terminals need.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_json_line(output: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    struct Line;
+
+    impl Formatter for Line {
+        fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
+            write_fragment(text, out)
+        }
+    }
+
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *output, Line))?;
+    output.write_all(b"\n")
+}
+
 /// Writes what JSON needs no escapes for, with those that terminals need.
 fn write_fragment<W: ?Sized + Write>(text: &str, output: &mut W) -> io::Result<()> {
     match escaped(text) {

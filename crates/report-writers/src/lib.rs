@@ -16,7 +16,7 @@ mod workbook;
 mod writer;
 
 pub use csv_directory::CsvDirectory;
-pub use json::{JsonTable, write_json};
+pub use json::{JsonTable, write_json, write_json_line};
 pub use picture::DrawError;
 pub use report::{Report, ReportError};
 pub use shorten::shortened_apart;

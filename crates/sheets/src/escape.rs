@@ -42,13 +42,14 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 
 /// Whether a character is obeyed and not shown: control characters (Unicode's category Cc), separators of lines and
 /// paragraphs, and the marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard
-/// Annex 9, section 2), with which a text can be made to look like another.
+/// Annex 9, section 2), with which a text can be made to look like another. U+FFFE and U+FFFF, which are no characters, may
+/// not stand in XML.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}'
         )
 }
 
@@ -84,6 +85,7 @@ mod tests {
             ("\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}", r"\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}"),
             ("\u{2066}\u{2067}\u{2068}\u{2069}", r"\u{2066}\u{2067}\u{2068}\u{2069}"),
             ("\u{61c}\u{200e}\u{200f}", r"\u{61c}\u{200e}\u{200f}"),
+            ("\u{fffe}\u{ffff}\u{fffd}", "\\u{fffe}\\u{ffff}\u{fffd}"),
             ("漢字 µ\u{202e}x", r"漢字 µ\u{202e}x"),
         ] {
             assert_eq!(escaped(text), shown);

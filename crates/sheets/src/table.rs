@@ -415,7 +415,18 @@ impl TableColumn {
         for cell in cells {
             values.push(column.name, if are_names { cell.into_names() } else { cell });
         }
-        TableColumn { name, column, caveats: Vec::new(), absences: Vec::new(), values }
+        let cut = match &values {
+            Values::Text(Texts { cut, .. }) if *cut > 0 => Some(Caveat {
+                brief: format!("{cut} texts cut to {SHORT} characters"),
+                text: format!(
+                    "{cut} texts are cut to {SHORT} characters: all of the column together have more than {} MiB.",
+                    MOST_TEXT >> 20
+                ),
+            }),
+            _ => None,
+        };
+        let caveats = cut.map(Arc::new).into_iter().collect();
+        TableColumn { name, column, caveats, absences: Vec::new(), values }
     }
 
     /// What JSON and options call it.
@@ -614,11 +625,27 @@ struct Texts {
     /// Where the text of each row ends.
     ends: Vec<usize>,
     is_missing: Vec<bool>,
+    /// Texts that were cut.
+    cut: usize,
 }
+
+/// Text of a column from which on long ones are cut, in bytes: one name in each of many rows makes much of a small file.
+const MOST_TEXT: usize = 64 << 20;
+/// Characters that are kept of those.
+const SHORT: usize = 1_000;
 
 impl Texts {
     fn push(&mut self, text: Option<&str>) {
-        self.text.push_str(text.unwrap_or_default());
+        let text_or_none = text.unwrap_or_default();
+        let kept = match self.text.len() > MOST_TEXT && text_or_none.len() > SHORT {
+            true => text_or_none.char_indices().nth(SHORT).map(|(end, _)| &text_or_none[..end]),
+            false => None,
+        };
+        self.text.push_str(kept.unwrap_or(text_or_none));
+        if kept.is_some() {
+            self.text.push('…');
+            self.cut += 1;
+        }
         self.ends.push(self.text.len());
         self.is_missing.push(text.is_none());
     }
@@ -651,6 +678,18 @@ mod tests {
 
     fn times(times: &[f64]) -> TableColumn {
         TableColumn::new(MS, times.iter().map(|&time| time.into()))
+    }
+
+    #[test]
+    fn one_long_name_in_all_rows_is_cut() {
+        let long = "é".repeat(1 << 20);
+        let column = TableColumn::new(NAME, (0..100).map(|_| long.as_str().into()));
+        let bytes: usize = column.cells().map(|cell| cell.text().len()).sum();
+        assert!(bytes < MOST_TEXT + (4 << 20), "{bytes}");
+        assert_eq!(column.cell(0).text(), long);
+        assert_eq!(column.cell(99).text().chars().count(), SHORT + 1);
+        assert!(column.caveats()[0].text.starts_with("67 texts are cut"), "{:?}", column.caveats());
+        assert!(names(&["a", "b"]).caveats().is_empty());
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn skip_text(packed: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-fn corrupt(what: &'static str) -> io::Error {
+pub(crate) fn corrupt(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 

@@ -70,7 +70,7 @@ pub use memory::MemoryDevice;
 pub use open::{check_kind, open, open_bytes, open_stream, read_path, recognise};
 pub use recording::Recording;
 pub use source::{
-    FileContent, MemoryFile, NsysKernelNames, NsysReading, Progress, ReadOptions, TextSource,
+    FileContent, MemoryFile, NsysKernelNames, NsysReading, Progress, ReadOptions, TextSource, is_plain_name,
     is_standard_input,
 };
 pub use sparse_column::SparseColumn;

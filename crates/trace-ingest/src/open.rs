@@ -248,7 +248,12 @@ fn read_source<'a>(
 ) -> Result<Recording, IngestError> {
     let format = detect(kinds, path, &source.head, options)?;
     let expansion = source.expansion.clone();
-    expansion.end(path, (format.read)(path, source, options))
+    let mut recording = expansion.end(path, (format.read)(path, source, options))?;
+    #[allow(irrefutable_let_patterns)] // there may be no other kind, with few features
+    if let Recording::Trace(trace) = &mut recording {
+        trace.shorten_names_of_tracks();
+    }
+    Ok(recording)
 }
 
 /// Whether a file that begins so is an SQLite database.

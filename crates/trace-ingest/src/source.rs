@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+#[cfg(feature = "zip")]
+use crc32fast::Hasher;
 
 use crate::error::IngestError;
 use crate::format::Format;
@@ -40,6 +43,9 @@ pub struct ReadOptions<'a> {
     pub in_memory: Option<MemoryFile<'a>>,
     /// Formats beside those of this crate.
     pub formats: &'a [&'a Format],
+    /// Whether a file may be read that stands beside the named one and belongs to it, such as another table of a run; the
+    /// recording is read without it otherwise. All may be if this is not set.
+    pub beside: Option<&'a (dyn Fn(&Path) -> bool + Sync)>,
 }
 
 /// The content of a file that is not in the file system, and the path that stands for it, in messages too.
@@ -168,6 +174,12 @@ impl Expansion {
         }
         let (what, limit) = ("its decompressed text", format!("{MOST_EXPANSION} times its size"));
         Err(IngestError::TooLong { path: path.to_path_buf(), what, limit })
+    }
+
+    /// Bytes that what was read so far may unpack to: so many of any file, however small it is.
+    #[cfg_attr(not(any(feature = "kineto", feature = "rocprof")), allow(dead_code))]
+    pub(crate) fn limit(&self, always: u64) -> u64 {
+        self.packed.load(Ordering::Relaxed).saturating_mul(MOST_EXPANSION).max(always)
     }
 
     /// Unpacked text that ends with an error where it becomes too much.
@@ -333,26 +345,50 @@ fn open_member<'a>(
     if files.len() > 1 {
         warnings.push(Warning::OtherArchiveMembers { read: chosen.clone(), ignored: files.len() as u64 - 1 });
     }
-    let (start, size, method) = {
+    let (start, size, method, checksum) = {
         let member = archive.by_name(chosen).map_err(damaged)?;
         if member.encrypted() {
             return Err(archive_error(format!("member {chosen:?} of the zip archive is encrypted")));
         }
         let start =
             member.data_start().ok_or_else(|| archive_error("the zip archive has no data".to_string()))?;
-        (start, member.compressed_size(), member.compression())
+        (start, member.compressed_size(), member.compression(), member.crc32())
     };
     let mut file = open_packed(path, options)?.0;
     file.seek(io::SeekFrom::Start(start)).map_err(failed)?;
     let counter = expansion.packed.clone();
     let packed =
         Counting { source: file.take(size), bytes: 0, total: size, options: *options, packed: counter };
+    let sum = Hasher::new();
     match method {
-        zip::CompressionMethod::Stored => Ok(Box::new(packed)),
-        zip::CompressionMethod::Deflated => Ok(expansion.limited(flate2::read::DeflateDecoder::new(packed))),
+        zip::CompressionMethod::Stored => Ok(Box::new(Checked { source: packed, sum, checksum })),
+        zip::CompressionMethod::Deflated => {
+            let source = flate2::read::DeflateDecoder::new(packed);
+            Ok(expansion.limited(Checked { source, sum, checksum }))
+        }
         other => Err(archive_error(format!(
             "member {chosen:?} is compressed with {other}, which is not supported"
         ))),
+    }
+}
+
+/// A member of an archive that fails at its end where it is not what was packed.
+#[cfg(feature = "zip")]
+struct Checked<R> {
+    source: R,
+    sum: Hasher,
+    checksum: u32,
+}
+
+#[cfg(feature = "zip")]
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.sum.update(&buffer[..read]);
+        if read == 0 && !buffer.is_empty() && self.sum.clone().finalize() != self.checksum {
+            return Err(gzip::corrupt("corrupt zip member does not have a matching checksum"));
+        }
+        Ok(read)
     }
 }
 
@@ -432,18 +468,23 @@ impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         self.bytes += read as u64;
-        if self.bytes > ALWAYS_UNPACKED {
-            let packed = self.expansion.packed.load(Ordering::Relaxed);
-            if self.bytes > packed.saturating_mul(MOST_EXPANSION) {
-                self.expansion.exceeded.store(true, Ordering::Relaxed);
-                return Err(io::Error::new(
-                    io::ErrorKind::FileTooLarge,
-                    "unpacks to far more than a trace would",
-                ));
-            }
+        if self.bytes > ALWAYS_UNPACKED && self.bytes > self.expansion.limit(ALWAYS_UNPACKED) {
+            self.expansion.exceeded.store(true, Ordering::Relaxed);
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "unpacks to far more than a trace would",
+            ));
         }
         Ok(read)
     }
+}
+
+/// Whether a name out of data is that of something in a folder, which no path is that leads elsewhere.
+#[must_use]
+pub fn is_plain_name(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let is_one = matches!(components.next(), Some(Component::Normal(only)) if only == name);
+    is_one && components.next().is_none() && !name.contains(['/', '\\', '\0'])
 }
 
 /// Fails with the error that was met before.

@@ -515,6 +515,25 @@ impl TraceBuilder {
 }
 
 impl Trace {
+    /// Cuts names and labels of processes and threads that no program has: tables have them in each row.
+    pub(crate) fn shorten_names_of_tracks(&mut self) {
+        /// Characters that are kept.
+        const LONGEST: usize = 1_000;
+        let mut long: Vec<StringId> = self.tracks.names_mut().map(|name| *name).collect();
+        long.retain(|&name| self.strings.get(name).chars().nth(LONGEST).is_some());
+        long.sort_unstable();
+        let count = long.len() as u64;
+        long.dedup();
+        for id in long {
+            let short: String = self.strings.get(id).chars().take(LONGEST).chain(['…']).collect();
+            let short = self.strings.intern(&short);
+            self.tracks.names_mut().filter(|name| **name == id).for_each(|name| *name = short);
+        }
+        if count > 0 {
+            self.warnings.push(Warning::LongNames { count, longest: LONGEST });
+        }
+    }
+
     /// Makes absolute starts relative to the earliest one. Device work whose times are 0 is left out before.
     pub(crate) fn rebase(&mut self) {
         self.leave_out_work_without_times();

@@ -72,6 +72,13 @@ impl TrackTable {
         TrackId(self.tracks.insert(track).0 as u32)
     }
 
+    /// The names and labels of all processes and threads.
+    pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut StringId> {
+        let processes =
+            self.processes.values_mut().flat_map(|process| [&mut process.name, &mut process.labels]);
+        processes.chain(self.threads.values_mut().map(|thread| &mut thread.name)).flatten()
+    }
+
     /// Id of a track, if an event lies on it.
     pub fn find(&self, track: Track) -> Option<TrackId> {
         self.tracks.position(&track).map(|index| TrackId(index as u32))

@@ -126,6 +126,15 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Names of processes and threads were cut: tables have them in each row.
+    #[error("names and labels of processes and threads cut to {longest} characters: {count}")]
+    #[diagnostic(code("reading/long-names"), severity(Warning))]
+    LongNames {
+        /// How many.
+        count: u64,
+        /// Characters that are kept.
+        longest: usize,
+    },
     /// Arguments of events whose name the file does not give were left out.
     #[error("unnamed arguments skipped: {count}")]
     #[diagnostic(code("reading/unnamed-arguments"), severity(Warning))]

@@ -1,5 +1,7 @@
 //! The operators that launched device work, with what they launched.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use gpu_timeline::{Interval, busy_time};
@@ -96,6 +98,7 @@ impl Launchers {
             kernels: Vec::new(),
         };
         let mut scratch = Vec::new();
+        let nested = nested_times(tree, found.launchers());
         for (event, kernels) in found.iter() {
             let first = all.kernels.len();
             all.kernels.extend_from_slice(kernels);
@@ -108,7 +111,11 @@ impl Launchers {
             let launcher = Launcher {
                 event,
                 direct_time,
-                subtree_time: if only_own { direct_time } else { busy(below) },
+                subtree_time: match nested.get(&event) {
+                    Some(&time) => time,
+                    None if only_own => direct_time,
+                    None => busy(below),
+                },
                 kernels: first as u32..all.kernels.len() as u32,
                 parts: 0..0,
             };
@@ -198,5 +205,106 @@ impl Launchers {
         let launcher = |position: u32| &self.launchers[position as usize];
         let at = self.by_event.binary_search_by_key(&event, |&position| launcher(position).event).ok()?;
         Some(launcher(self.by_event[at]))
+    }
+}
+
+/// The time in which something ran that a launcher or one inside it launched, of all launchers, where they are nested so deep
+/// that to take the device events of each would be to take all of them many times over; else nothing.
+fn nested_times(tree: &TraceTree, launchers: &[EventId]) -> HashMap<EventId, i64> {
+    /// How often a device event may be taken on average.
+    const TIMES: usize = 16;
+    let device = tree.linked_device_events();
+    let positions = |event: EventId| tree.device_positions(event);
+    if launchers.iter().map(|&event| positions(event).len()).sum::<usize>() <= TIMES * device.len() {
+        return HashMap::new();
+    }
+    // From the back, those inside before those around them.
+    let mut inside_first: Vec<(Range<usize>, EventId)> =
+        launchers.iter().map(|&event| (positions(event), event)).collect();
+    inside_first.sort_by_key(|(below, _)| (Reverse(below.start), below.end));
+    let mut times = HashMap::new();
+    let mut open: Vec<(Range<usize>, Union)> = Vec::new();
+    for (below, event) in inside_first {
+        let first = open.iter().rposition(|(inner, _)| inner.start >= below.end).map_or(0, |at| at + 1);
+        let mut inner: Vec<(Range<usize>, Union)> = open.drain(first..).collect();
+        let largest = (0..inner.len()).max_by_key(|&at| inner[at].1.spans.len());
+        let mut union = largest.map(|at| std::mem::take(&mut inner[at].1)).unwrap_or_default();
+        let mut from = below.start;
+        // They are open from the last to the first.
+        for (part, other) in inner.into_iter().rev() {
+            device[from..part.start].iter().for_each(|&id| union.add(interval(tree.trace(), id)));
+            other.spans.into_iter().for_each(|(start, end)| union.add(Interval::new(start, end)));
+            from = part.end;
+        }
+        device[from..below.end].iter().for_each(|&id| union.add(interval(tree.trace(), id)));
+        times.insert(event, union.length);
+        open.push((below, union));
+    }
+    times
+}
+
+/// Time that is covered, as spans that do not touch.
+#[derive(Default)]
+struct Union {
+    spans: BTreeMap<i64, i64>,
+    length: i64,
+}
+
+impl Union {
+    fn add(&mut self, Interval { mut start, mut end }: Interval) {
+        while let Some((&other, &until)) =
+            self.spans.range(..=end).next_back().filter(|(_, until)| **until >= start)
+        {
+            self.spans.remove(&other);
+            self.length -= until - other;
+            (start, end) = (start.min(other), end.max(until));
+        }
+        if end > start {
+            self.spans.insert(start, end);
+            self.length += end - start;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_ingest::{Category, EventArguments, TraceBuilder};
+
+    use super::*;
+
+    #[test]
+    fn times_of_launchers_in_launchers_are_those_of_all_that_is_below() {
+        const DEPTH: i64 = 150;
+        let mut builder = TraceBuilder::new();
+        let (host, device) = (builder.track(1, 1), builder.track(0, 7));
+        let linked = |at: i64| EventArguments { correlation: Some(at), ..EventArguments::default() };
+        for at in 0..DEPTH {
+            let name = format!("op {at}");
+            builder.event(
+                Category::CPU_OP,
+                &name,
+                host,
+                10 * at,
+                10_000 - 20 * at,
+                EventArguments::default(),
+            );
+            // Two each: before and behind the operator inside.
+            for (side, start) in [10 * at + 1, 10_000 - 10 * at - 5].into_iter().enumerate() {
+                let id = 2 * at + side as i64 + 1;
+                builder.event(Category::CUDA_RUNTIME, "cudaLaunchKernel", host, start, 1, linked(id));
+                // In no order, some beside each other, some apart.
+                let (start, duration) = (20_000 + id * 7_919 % 1_009 * 10, id % 5 * 7);
+                builder.event(Category::KERNEL, "k", device, start, duration, linked(id));
+            }
+        }
+        let tree = TraceTree::build(builder.finish(), &trace2tree::TreeOptions::default());
+        let found = tree.kernel_launchers(|_| true);
+        let times = nested_times(&tree, found.launchers());
+        assert_eq!(times.len(), DEPTH as usize);
+        for &launcher in found.launchers() {
+            let below = tree.device_events(launcher).iter().map(|&id| interval(tree.trace(), id));
+            assert_eq!(times[&launcher], busy_time(below, &mut Vec::new()), "{launcher:?}");
+        }
+        assert!(nested_times(&tree, &found.launchers()[..10]).is_empty(), "ten are not many");
     }
 }

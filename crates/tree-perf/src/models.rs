@@ -238,8 +238,11 @@ impl Models {
     }
 
     fn key(&self, tree: &TraceTree, event: EventId) -> ModelInput {
+        /// Kernels below a call that models may look at. Operators around operators have those of all inside, each.
+        const MOST_KERNELS: usize = 1_024;
         let events = tree.trace().events();
-        let mut device_events = tree.device_events(event).to_vec();
+        let below = tree.device_events(event);
+        let mut device_events = below[..below.len().min(MOST_KERNELS)].to_vec();
         device_events.sort_by_key(|&device_event| events.start(device_event));
         let forward = self.forward_of(tree, event);
         ModelInput {

@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &FuseArguments, context: &Context<'_>) -> Result<()
         events: arguments.filter,
         python_frames: arguments.python_frames,
         communication: map.communication.clone(),
+        below: Vec::new(),
     };
     let recordings = JobRecordings {
         map,

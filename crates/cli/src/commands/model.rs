@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use answers::model::{ModelFigures, RecordedCalls, chosen_architecture};
 use answers::numbers::{decimal, plain};
 use perf_models::{Architecture, Bound, Figure};
 use report_writers::terminal::Style;
+use report_writers::write_json_line;
 use serde_json::Value as Json;
 
 use crate::arguments;
@@ -160,6 +161,9 @@ fn scaled(value: f64, step: f64, prefixes: &[&str], unit: &str) -> String {
     if prefix.is_empty() { String::new() } else { format!("{} {prefix}{unit}", decimal(scaled, 3)) }
 }
 
+/// Bytes of a line that holds a call.
+const LONGEST_LINE: u64 = 64 << 20;
+
 /// Answers every line. What is no call is answered with an error, and makes the run fail at its end.
 fn answer_lines(path: &Path) -> Result<(), Failure> {
     let is_standard_input = path == Path::new("-");
@@ -177,8 +181,13 @@ fn answer_lines(path: &Path) -> Result<(), Failure> {
         loop {
             line.clear();
             number += 1;
-            match input.read_until(b'\n', &mut line) {
+            match input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line) {
                 Ok(0) => return Ok(()),
+                Ok(read) if read as u64 > LONGEST_LINE => {
+                    let limit = LONGEST_LINE >> 20;
+                    read_error = Some(io::Error::other(format!("line {number} has more than {limit} MiB")));
+                    return Ok(());
+                }
                 Ok(_) if line.trim_ascii().is_empty() => continue,
                 Ok(_) => {}
                 Err(error) => {
@@ -187,14 +196,13 @@ fn answer_lines(path: &Path) -> Result<(), Failure> {
                 }
             }
             match calls.answer(&line) {
-                Ok(figures) => serde_json::to_writer(&mut *out, &figures)?,
+                Ok(figures) => write_json_line(out, &figures)?,
                 Err(reason) => {
                     malformed += 1;
                     first_malformed.get_or_insert(number);
-                    write!(out, "{}", serde_json::json!({ "line": number, "error": reason }))?;
+                    write_json_line(out, &serde_json::json!({ "line": number, "error": reason }))?;
                 }
             }
-            writeln!(out)?;
             // Who asks line by line may wait for each answer.
             if is_standard_input {
                 out.flush()?;

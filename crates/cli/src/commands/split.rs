@@ -277,7 +277,7 @@ fn overview(path: &Path, steps: &[SplitStep], shown_by: ShownBy, plan: &SplitPla
         true => "standard input".into(),
         false => path.file_name().unwrap_or_default().to_string_lossy(),
     };
-    let mut text = format!("{name}: {}", counted(steps.len(), "step", "steps"));
+    let mut text = format!("{}: {}", escaped(&name), counted(steps.len(), "step", "steps"));
     if let ShownBy::Iterations(kind, evidence) = shown_by {
         // Writing to a string cannot fail.
         let _ = writeln!(text, " ({kind}, by {evidence})");

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &TreeArguments, context: &Context<'_>) -> Result<()
         tree.warnings().iter().for_each(console::diagnostic);
         return Ok(());
     }
-    console::write_with(|out| {
+    console::write_text_with(|out| {
         let mut out = Formatted(out, Ok(()));
         for &event in &starts {
             let written = match arguments.parents {

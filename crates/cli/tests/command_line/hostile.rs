@@ -112,3 +112,45 @@ fn names_cannot_forge_rows_of_csv_files_and_stay_whole_in_json() {
     let sheets = Sheets::parse(&json);
     assert_eq!(sheets.column("ops_summary", "name"), [OBEYED[0]]);
 }
+
+#[test]
+fn names_cannot_give_commands_to_who_runs_the_job() {
+    let [command, marked] = ["::error file=a,line=1::pwn", "##[error]x"];
+    let place = Workplace::with(trace(&[
+        operator_with(command, 0.0, 50.0, r#""Input Dims": [[2, 2]], "Input type": ["float"]"#),
+        launch(1, 5.0),
+        kernel(marked, 1, 20.0, 10.0),
+    ]));
+    let report = ["report", "trace.json", "-v", "--enable_kernel_summary"];
+    for arguments in [&report[..], &["tree", "trace.json"]] {
+        let shown = place.run_in(&[("GITHUB_ACTIONS", "true")], arguments).exits_with(0).out;
+        assert!(!shown.lines().any(|line| line.trim_start().starts_with("::")), "{shown}");
+        assert!(!shown.contains("##[") && shown.contains(r"#\x23[error]x"), "{shown}");
+    }
+}
+
+#[test]
+fn names_of_files_and_operators_cannot_paint_either() {
+    let place = with_obeyed_names();
+    place.run("diff trace.json trace.json --merged_tree merged.txt").exits_with(0);
+    assert_shown(&String::from_utf8(place.bytes("merged.txt")).unwrap(), &SHOWN);
+    place.put("calls.jsonl", r#"{"name": "aten::mm\u202e\u001b", "args": {}}"#);
+    let answers = place.run("model --jsonl calls.jsonl").exits_with(0).out;
+    assert_shown(&answers, &[r"aten::mm\u202e\u001b"]);
+    assert_eq!(answers.lines().count(), 1, "{answers}");
+}
+
+#[cfg(unix)]
+#[test]
+fn lines_without_an_end_and_devices_that_are_full_end_the_run() {
+    let place = Workplace::with(trace(&one_operator()));
+    let refused = place.run("model --jsonl /dev/zero").exits_with(2);
+    assert!(refused.err.contains("line 1 has more than 64 MiB"), "{}", refused.err);
+    if std::path::Path::new("/dev/full").exists() {
+        std::os::unix::fs::symlink("/dev/full", place.path("full.json")).unwrap();
+        let full = ["critical-path", "trace.json", "--force", "--overlay", "full.json"];
+        place.run(&full).exits_with(1);
+    }
+    place.put("file", "");
+    place.run("ranks collect trace.json --out file/tables").exits_with(1).with_error(&["cannot write"]);
+}

@@ -153,8 +153,14 @@ impl Workplace {
     /// Runs the built program in the directory, as on a terminal of so many columns.
     #[track_caller]
     pub(crate) fn run_in_columns(&self, columns: &str, arguments: &(impl Words + ?Sized)) -> Outcome {
+        self.run_in(&[("COLUMNS", columns)], arguments)
+    }
+
+    /// Runs the built program in the directory, with these variables of the environment.
+    #[track_caller]
+    pub(crate) fn run_in(&self, environment: &[(&str, &str)], arguments: &(impl Words + ?Sized)) -> Outcome {
         let program = env!("CARGO_BIN_EXE_tracelens");
-        run_with(program, &arguments.words(), self.directory.path(), Stdio::null(), &[("COLUMNS", columns)])
+        run_with(program, &arguments.words(), self.directory.path(), Stdio::null(), environment)
     }
 
     /// Runs the built program in the directory with a file on standard input.

@@ -267,6 +267,27 @@ fn ranks_are_fused_to_a_trace_that_reports_take() {
 }
 
 #[test]
+fn recordings_that_tables_name_elsewhere_are_not_opened() {
+    let place = job();
+    place.run("ranks collect job/rank*_trace.json --out other/deep/tables -q").exits_with(0);
+    let manifest = "other/deep/tables/rank-00000/manifest.json";
+    let text = String::from_utf8(place.bytes(manifest)).unwrap();
+    let named = fs::canonicalize(place.path("job/rank0_trace.json")).unwrap();
+    let named = named.to_str().unwrap();
+    // In the current folder they may be.
+    place.run("fuse other/deep/tables -o a.json -q").exits_with(0);
+    for elsewhere in ["/dev/zero", "/no/such/file"] {
+        fs::write(place.path(manifest), text.replace(named, elsewhere)).unwrap();
+        let refused = place.run("fuse other/deep/tables -o b.json").exits_with(2);
+        refused.with_error(&[elsewhere, "neither beside their folder nor in the current one"]);
+    }
+    let folder = place.path("job");
+    fs::write(place.path(manifest), text.replace(named, folder.to_str().unwrap())).unwrap();
+    place.run("fuse other/deep/tables -o b.json").exits_with(2).with_error(&["is not a regular file"]);
+    assert!(!place.path("b.json").exists());
+}
+
+#[test]
 fn what_cannot_be_fused_is_told() {
     let place = job();
     let fuse = |arguments: &[&str]| place.run(&[&["fuse"], arguments].concat());

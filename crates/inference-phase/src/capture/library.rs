@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use perf_models::graph_capture;
 use serde_json::Value;
 use trace_ingest::{
-    ArgumentValue, Category, EventId, IngestError, ReadOptions, SignatureId, Trace, read_path,
+    ArgumentValue, Category, EventId, IngestError, ReadOptions, SignatureId, Trace, is_plain_name, read_path,
 };
 use trace2tree::{TraceTree, TreeOptions};
 
@@ -169,6 +169,9 @@ fn read_list(folder: &Path) -> Result<Option<Listed>, CaptureError> {
 fn capture_file(entry: &Value) -> Result<CaptureFile, String> {
     let field = |name: &str| entry.get(name).unwrap_or(&Value::Null);
     let file = field("file").as_str().ok_or_else(|| format!("file is {}", field("file")))?;
+    if !is_plain_name(file) {
+        return Err(format!("file is {file:?}, expected the name of a file in the folder"));
+    }
     let batch_size = match field("batch_size") {
         Value::Null => None,
         size => Some(size.as_i64().ok_or_else(|| format!("batch_size is {size}, not an integer"))?),
@@ -469,6 +472,17 @@ mod details_tests {
         assert_eq!(said.len(), endings.len());
         for (said, ending) in said.iter().zip(endings) {
             assert!(said.ends_with(ending), "{said}");
+        }
+    }
+
+    #[test]
+    fn names_that_lead_out_of_the_folder_are_skipped() {
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        for name in [outside.path().to_str().unwrap(), "./a.json", "../x.json", "..", ""] {
+            let details = format!(r#"[{{"file": "{name}", "mode": "FULL"}}]"#);
+            let (files, warnings) = read_list(folder(&details).path()).unwrap().unwrap();
+            assert!(files.is_empty(), "{name}");
+            assert!(warnings[0].to_string().contains("expected the name of a file"), "{}", warnings[0]);
         }
     }
 

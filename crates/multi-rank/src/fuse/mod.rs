@@ -46,6 +46,8 @@ pub struct FuseOptions {
     pub python_frames: bool,
     /// Names of kernels that communicate.
     pub communication: CommunicationPatterns,
+    /// Absolute paths of the folders in which recordings may be; anywhere if there is none.
+    pub below: Vec<PathBuf>,
 }
 
 /// Where a fused trace goes, with a name that says how it is compressed.
@@ -146,6 +148,10 @@ pub fn fuse(
         if destination.as_deref() == Some(path) {
             return Err(Error::OverwritesRecording { path: path.to_owned() });
         }
+        let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !options.below.is_empty() && !options.below.iter().any(|folder| resolved.starts_with(folder)) {
+            return Err(Error::Elsewhere { path: path.to_owned() });
+        }
         if Source::of(path)? != *recording.folder.source() {
             return Err(Error::Changed { path: path.to_owned() });
         }
@@ -168,7 +174,7 @@ pub fn fuse(
     }
     let last_place = chosen.iter().map(|(place, _)| *place).max().unwrap_or(0);
     let mut ids = Ids::new(&highest, last_place);
-    let written = |source| Error::io(output)(source);
+    let written = |source| Error::write(output)(source);
     let mut file = FusedFile::create(output, *compression).map_err(written)?;
     let fused_base = chosen.first().map_or(0, |(_, recording)| recording.row.base_time_ns);
     let (mut recordings, mut processes, mut stated) = (Vec::new(), Vec::new(), Vec::new());

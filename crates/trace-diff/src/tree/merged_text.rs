@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
+use sheets::escaped;
 use trace2tree::TraceTree;
 
 use super::TreeDiff;
@@ -54,7 +55,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
         };
         match node {
             Merged::Both([a, b]) => {
-                let [name_a, name_b] = [(A, a), (B, b)].map(|(side, node)| self.name(side, node));
+                let [name_a, name_b] = [(A, a), (B, b)].map(|(side, node)| escaped(self.name(side, node)));
                 match name_a == name_b {
                     true => write!(out, "{name_a}")?,
                     false => write!(out, "combined: {name_a} | {name_b}")?,
@@ -63,7 +64,7 @@ impl<T: Borrow<TraceTree>> TreeDiff<T> {
             }
             Merged::Only(side, node) => {
                 let mark = [">> trace1", "<< trace2"][side];
-                writeln!(out, "{mark}: {}  ({:.3} µs)", self.name(side, node), time(side, node))
+                writeln!(out, "{mark}: {}  ({:.3} µs)", escaped(self.name(side, node)), time(side, node))
             }
         }
     }

@@ -574,7 +574,7 @@ pub(crate) fn walk<'t>(
 ) -> RunEnd {
     let mut scanner = Scanner::new(text);
     let (mut keys, mut rare) = (KeyPredictor::new(), Vec::new());
-    let mut search = RECOVERY_SEARCH.max(8 * text.len());
+    let mut search = Search::new(text);
     loop {
         let Ok(byte) = scanner.peek() else { return RunEnd::Open };
         match byte {
@@ -595,13 +595,16 @@ pub(crate) fn walk<'t>(
         let outcome = match &parsed {
             Ok(entry) => Ok((entry, &rare[..])),
             Err(Fault::Incomplete) => return RunEnd::Inside(start),
-            Err(Fault::Malformed(reason)) => match end_of_malformed(text, start, &mut search) {
-                None => return RunEnd::Inside(start),
-                Some(end) => {
-                    scanner.position = end;
-                    Err(*reason)
+            Err(Fault::Malformed(reason)) => {
+                search.spend(scanner.position - start);
+                match end_of_malformed(text, start, &mut search) {
+                    None => return RunEnd::Inside(start),
+                    Some(end) => {
+                        scanner.position = end;
+                        Err(*reason)
+                    }
                 }
-            },
+            }
         };
         if visit(start..scanner.position, outcome).is_break() {
             return RunEnd::Inside(scanner.position);
@@ -614,23 +617,54 @@ pub(crate) fn walk<'t>(
 /// text each.
 const RECOVERY_SEARCH: usize = 16 << 20;
 
-/// End of the malformed entry that begins at `start`: where its brackets balance or where the next event
-/// begins, whichever comes first. `None` when the text shows neither. `search` is how much may still be looked at to
-/// find the next event, in bytes; once that is spent, the rest of the text is given up.
-fn end_of_malformed(text: &[u8], start: usize, search: &mut usize) -> Option<usize> {
-    let is_event = |&at: &usize| {
-        let mut scanner = Scanner { text, position: at };
-        let entry = parse_entry(&mut scanner, &mut KeyPredictor::new(), false, &mut Vec::new());
-        let end = if matches!(entry, Err(Fault::Incomplete)) { text.len() } else { scanner.position };
-        *search = search.saturating_sub(end - at);
-        entry.is_ok_and(|entry| entry.phase != RawValue::Null) || *search == 0
-    };
-    let mut next = event_starts(text, start + 1).find(is_event);
-    if *search == 0 {
-        next = Some(text.len());
+/// The search for the way back behind malformed entries.
+struct Search {
+    /// How much may still be looked at again, in bytes; once that is spent, the rest of the text is given up.
+    left: usize,
+    /// The next event that was found, which is that of all malformed entries before it; the end of the text if there is none.
+    next: Option<usize>,
+    /// Of what may be events.
+    keys: KeyPredictor,
+}
+
+impl Search {
+    fn new(text: &[u8]) -> Self {
+        Search { left: RECOVERY_SEARCH.max(8 * text.len()), next: None, keys: KeyPredictor::new() }
     }
-    let mut scanner = Scanner { text: &text[..next.unwrap_or(text.len())], position: start };
-    scanner.value().ok().map(|_| scanner.position).or(next)
+
+    fn spend(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
+
+/// End of the malformed entry that begins at `start`: where its brackets balance or where the next event
+/// begins, whichever comes first. `None` when the text shows neither.
+fn end_of_malformed(text: &[u8], start: usize, search: &mut Search) -> Option<usize> {
+    let known = search.next.filter(|&next| next > start);
+    let mut is_event = |&at: &usize| {
+        let mut scanner = Scanner { text, position: at };
+        let entry = parse_entry(&mut scanner, &mut search.keys, false, &mut Vec::new());
+        let end = if matches!(entry, Err(Fault::Incomplete)) { text.len() } else { scanner.position };
+        search.spend(end - at);
+        entry.is_ok_and(|entry| entry.phase != RawValue::Null) || search.left == 0
+    };
+    let found = known.or_else(|| event_starts(text, start + 1).find(&mut is_event));
+    let next = found.unwrap_or(text.len());
+    if known.is_none() {
+        search.spend(next - start);
+    }
+    search.next = Some(next);
+    if search.left == 0 {
+        search.next = None;
+        return end_in(text, start).or(Some(text.len()));
+    }
+    end_in(&text[..next], start).or(Some(next).filter(|&next| next < text.len()))
+}
+
+/// Where the brackets of the entry at `start` balance.
+fn end_in(text: &[u8], start: usize) -> Option<usize> {
+    let mut scanner = Scanner { text, position: start };
+    scanner.value().ok().map(|_| scanner.position)
 }
 
 /// Reads the members of an object up to and with its closing brace; the position is behind the opening one, `take`
@@ -792,17 +826,30 @@ mod tests {
     #[test]
     fn the_way_back_behind_a_malformed_entry_is_not_searched_for_ever() {
         let text = [&b"{\"ph\" 1}"[..], &b",{\"ph\":[".repeat(20_000)].concat();
-        let mut search = RECOVERY_SEARCH;
+        let mut search = Search { left: RECOVERY_SEARCH, ..Search::new(b"") };
         assert_eq!(end_of_malformed(&text, 0, &mut search), Some(8));
-        assert_eq!(search, 0);
+        assert_eq!(search.left, 0);
         let open = &text[..7];
         let text = [open, &text[8..]].concat();
-        assert_eq!(end_of_malformed(&text, 0, &mut RECOVERY_SEARCH.clone()), Some(text.len()));
+        let mut search = Search { left: RECOVERY_SEARCH, ..Search::new(b"") };
+        assert_eq!(end_of_malformed(&text, 0, &mut search), Some(text.len()));
+
+        // However many entries are malformed, the text behind them is looked through once.
+        for entry in ["{ },{\"", "\"", "}"] {
+            let text = entry.repeat(50_000);
+            let mut search = Search::new(text.as_bytes());
+            let (mut at, mut before) = (0, search.left);
+            while let Some(end) = end_of_malformed(text.as_bytes(), at, &mut search).filter(|&end| end > at) {
+                assert!(before - search.left <= text.len(), "{entry}: {at}");
+                (at, before) = (end, search.left);
+            }
+            assert!(Search::new(text.as_bytes()).left - search.left <= 3 * text.len(), "{entry}");
+        }
 
         let text = br#"{"ph" 1, {"ph":["#;
         let text = [&text[..], br#"{"ph":"X","ts":1},{"ph":"X"}"#].concat();
-        let mut search = RECOVERY_SEARCH;
+        let mut search = Search { left: RECOVERY_SEARCH, ..Search::new(b"") };
         assert_eq!(end_of_malformed(&text, 0, &mut search), Some(text.len() - 10));
-        assert!(search > RECOVERY_SEARCH - 200);
+        assert!(search.left > RECOVERY_SEARCH - 200);
     }
 }

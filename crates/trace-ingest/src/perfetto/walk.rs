@@ -11,6 +11,7 @@ use super::packets::{End, LONGEST_PACKET, Packets};
 use super::sequence::Sequence;
 use super::tracks::{Descriptor, read_descriptor};
 use crate::error::IngestError;
+use crate::source::Expansion;
 use crate::warning::Warning;
 use crate::wire::{Message, Wire};
 
@@ -20,8 +21,9 @@ const NAME: &str = "Perfetto";
 /// Compressed packets in compressed packets; writers never nest them.
 const MOST_LAYERS: usize = 3;
 
-/// How much the compressed packets of one packet may grow to, at all depths together, in bytes.
-const LARGEST_INFLATED: u64 = 1 << 30;
+/// How much the compressed packets of any trace may grow to, at all depths together, in bytes; those of larger files to as
+/// much as other compressed text.
+const ALWAYS_INFLATED: u64 = 64 << 20;
 
 /// What the packets of one recorder say.
 pub(crate) trait Reader {
@@ -74,7 +76,12 @@ pub(crate) struct Walked<R> {
 ///
 /// # Errors
 /// When it begins with what is no packet, or holds one of more than 256 MiB.
-pub(crate) fn walk<R: Reader>(path: &Path, content: impl Read, reader: R) -> Result<Walked<R>, IngestError> {
+pub(crate) fn walk<R: Reader>(
+    path: &Path,
+    content: impl Read,
+    expansion: &Expansion,
+    reader: R,
+) -> Result<Walked<R>, IngestError> {
     let mut walk = Walk {
         reader,
         sequences: HashMap::new(),
@@ -82,6 +89,7 @@ pub(crate) fn walk<R: Reader>(path: &Path, content: impl Read, reader: R) -> Res
         unfounded: 0,
         malformed: Malformed::default(),
         compressed: Malformed::default(),
+        inflated: 0,
     };
     let mut packets = Packets::new(content);
     let mut any = false;
@@ -90,8 +98,10 @@ pub(crate) fn walk<R: Reader>(path: &Path, content: impl Read, reader: R) -> Res
         match packets.next_packet() {
             Ok(packet) => {
                 any = true;
-                let mut budget = LARGEST_INFLATED;
+                let mut budget = expansion.limit(ALWAYS_INFLATED).saturating_sub(walk.inflated);
+                let before = budget;
                 walk.packet(packet, offset, 0, &mut budget);
+                walk.inflated += before - budget;
             }
             Err(end) => break end,
         }
@@ -161,6 +171,8 @@ struct Walk<R: Reader> {
     unfounded: u64,
     malformed: Malformed,
     compressed: Malformed,
+    /// What compressed packets have unpacked to, in bytes.
+    inflated: u64,
 }
 
 /// Fields of a packet that say how to read the others.
@@ -253,7 +265,8 @@ impl<R: Reader> Walk<R> {
             };
             let used = packets.offset() - before;
             if used > *budget {
-                break format!("its content exceeds the limit of {} MiB", LARGEST_INFLATED >> 20);
+                *budget = 0;
+                break "it unpacks to far more than a trace would".to_string();
             }
             *budget -= used;
             break match end {

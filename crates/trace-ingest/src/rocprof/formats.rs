@@ -43,7 +43,7 @@ pub(crate) const ROCPD: Format = format(
 pub(crate) const CSV: Format = format(
     "rocprofv3 CSV",
     |head| Certainty::certain_if(csv::is_trace(head)),
-    |path, source, _| csv::read_file(path, source).map(Recording::from),
+    |path, source, options| csv::read_file(path, source, options).map(Recording::from),
 );
 
 impl From<Profile> for Recording {

@@ -9,14 +9,16 @@
 //! common with other rows. A large table is read ahead ([`Pages::scan_ahead`]): threads make of its rows what the reader
 //! wants of them, a stretch of leaves each, and one of them takes that in the order of the rows.
 //!
-//! Nothing is trusted: each page of a tree is visited at most once, lengths are held against the file, and the caller
-//! counts rows and text as it does for SQLite.
+//! Nothing is trusted: a scan uses each page at most once, be it of the tree or of a row that is on several, the rows of a
+//! page take no more than it has, and the caller counts rows and text as it does for SQLite. So a scan reads no more than
+//! the file, and hands out no more than is in it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::BuildHasher;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -82,6 +84,24 @@ pub(crate) struct Amount {
     pub(crate) pages: u64,
 }
 
+/// The pages that a scan has used, a bit for each.
+#[derive(Clone)]
+struct Used(Arc<[AtomicU64]>);
+
+impl Used {
+    fn none_of(pages: &Pages) -> Used {
+        Used((0..=pages.page_count / 64).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Notes that a page is used; an error if it was before.
+    fn add(&self, page: u32) -> Result<(), Failure> {
+        let bit = 1 << (page % 64);
+        let word = self.0.get(page as usize / 64);
+        let before = word.map_or(0, |word| word.fetch_or(bit, Ordering::Relaxed));
+        if before & bit == 0 { Ok(()) } else { Err(damaged(page, "it is used twice")) }
+    }
+}
+
 fn damaged(page: u32, what: &str) -> Failure {
     Failure::Refused(format!("page {page} is damaged: {what}"))
 }
@@ -120,8 +140,9 @@ impl Pages {
         mut read: impl FnMut(Row<'_>, &mut T),
         mut take: impl FnMut(&mut T, Amount) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut reader = Reader::new(self.reopened()?, places);
-        let mut walk = Walk::new(&mut reader.pages, root)?;
+        let used = Used::none_of(self);
+        let mut reader = Reader { used: Some(used.clone()), ..Reader::new(self.reopened()?, places) };
+        let mut walk = Walk::new(&mut reader.pages, root, used)?;
         let mut part = T::default();
         while let Some(stretch) = walk.next(&mut reader.pages)? {
             let amount = reader.read(&stretch, |row| read(row, &mut part))?;
@@ -141,13 +162,14 @@ impl Pages {
         mut take: impl FnMut(&mut T, Amount) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut pages = self.reopened()?;
-        let walk = Walk::new(&mut pages, root)?;
+        let used = Used::none_of(self);
+        let walk = Walk::new(&mut pages, root, used.clone())?;
         // The leaves of a small table are a stretch or two.
         if threads <= 1 || walk.depth < 2 {
             return self.scan(root, places, read, take);
         }
         let threads = threads.min(READERS);
-        let new_reader = || Ok(Reader::new(self.reopened()?, places));
+        let new_reader = || Ok(Reader { used: Some(used.clone()), ..Reader::new(self.reopened()?, places) });
         let mut own_reader = new_reader()?;
         let others = (1..threads).map(|_| new_reader()).collect::<Result<Vec<_>, Failure>>()?;
         let stretches = Mutex::new((0_usize.., walk, pages));
@@ -232,9 +254,16 @@ impl Pages {
     }
 
     /// Adds what a row has on pages of overflow, so that it ends at `end`.
-    fn append_overflow(&mut self, mut number: u32, row: &mut Vec<u8>, end: usize) -> Result<(), Failure> {
+    fn append_overflow(
+        &mut self,
+        mut number: u32,
+        row: &mut Vec<u8>,
+        end: usize,
+        used: Option<&Used>,
+    ) -> Result<(), Failure> {
         let mut page = Vec::new();
         while row.len() < end {
+            used.map_or(Ok(()), |used| used.add(number))?;
             self.read(number, 1, &mut page)?;
             let part = (end - row.len()).min(self.usable - 4);
             row.extend_from_slice(&page[4..4 + part]);
@@ -250,17 +279,17 @@ struct Walk {
     levels: Vec<Vec<u32>>,
     /// The level of the leaves; that of the root is 0.
     depth: usize,
-    visits_left: u32,
+    used: Used,
 }
 
 impl Walk {
-    fn new(pages: &mut Pages, root: u32) -> Result<Walk, Failure> {
+    fn new(pages: &mut Pages, root: u32, used: Used) -> Result<Walk, Failure> {
         let (mut number, mut block) = (root, Vec::new());
         for depth in 0..DEEPEST {
             pages.read(number, 1, &mut block)?;
             let page = Page::new(number, &block, pages.usable)?;
             if page.is_leaf {
-                return Ok(Walk { levels: vec![vec![root]], depth, visits_left: pages.page_count });
+                return Ok(Walk { levels: vec![vec![root]], depth, used });
             }
             number = page.children()?.pop().unwrap_or_default();
         }
@@ -281,11 +310,11 @@ impl Walk {
                 let most = (STRETCH / pages.page_size).max(1);
                 let mut stretch = left.split_off(left.len().saturating_sub(most));
                 stretch.reverse();
-                self.visit(number, stretch.len())?;
+                stretch.iter().try_for_each(|&leaf| self.used.add(leaf))?;
                 return Ok(Some(stretch));
             }
             left.pop();
-            self.visit(number, 1)?;
+            self.used.add(number)?;
             pages.read(number, 1, &mut block)?;
             let page = Page::new(number, &block, pages.usable)?;
             if page.is_leaf {
@@ -293,12 +322,6 @@ impl Walk {
             }
             self.levels.push(page.children()?);
         }
-    }
-
-    fn visit(&mut self, number: u32, pages: usize) -> Result<(), Failure> {
-        let left = (self.visits_left as usize).checked_sub(pages);
-        self.visits_left = left.ok_or_else(|| damaged(number, "its tree has a cycle"))? as u32;
-        Ok(())
     }
 }
 
@@ -316,11 +339,18 @@ pub(crate) struct Reader {
     first: u32,
     /// A row that is on several pages, put together.
     spanning: Vec<u8>,
+    /// The pages that the scan has used; `None` where single rows are looked up.
+    used: Option<Used>,
+    /// What may be read of such rows that are looked up, of which several may be on the same pages, in bytes.
+    spanning_left: u64,
 }
 
 impl Reader {
     pub(crate) fn new(pages: Pages, places: &[Place]) -> Reader {
+        let spanning_left = 4 * u64::from(pages.page_count) * pages.page_size as u64;
         Reader {
+            used: None,
+            spanning_left,
             pages,
             columns: Columns::new(places),
             block: Vec::new(),
@@ -332,8 +362,6 @@ impl Reader {
     /// Hands out the rows of leaves.
     fn read(&mut self, leaves: &[u32], mut read: impl FnMut(Row<'_>)) -> Result<Amount, Failure> {
         let mut amount = Amount::default();
-        // Rows may not share pages; those of one damaged page may claim to be many.
-        let mut spanning_left = u64::from(self.pages.page_count) * self.pages.page_size as u64;
         self.first = NO_PAGE;
         for (at, &number) in leaves.iter().enumerate() {
             if !self.has(number) {
@@ -343,19 +371,17 @@ impl Reader {
                 self.first = number;
                 amount.pages += self.block.len() as u64;
             }
-            let Reader { pages, columns, block, first, spanning } = self;
+            let Reader { pages, columns, block, first, spanning, used, .. } = self;
             let page =
                 Page::new(number, &block[(number - *first) as usize * pages.page_size..], pages.usable)?;
             if !page.is_leaf {
                 return Err(uneven(number));
             }
+            let mut left = page.usable;
             for cell in 0..page.cells {
                 let cell = page.cell(cell, pages.longest)?;
-                if cell.overflow.is_some() {
-                    let left = spanning_left.checked_sub(cell.length as u64);
-                    spanning_left = left.ok_or_else(|| damaged(number, "its rows exceed the file"))?;
-                }
-                let row = cell.row(number, pages, columns, spanning)?;
+                left = left.checked_sub(cell.size).ok_or_else(|| damaged(number, "its rows overlap"))?;
+                let row = cell.row(number, pages, columns, spanning, used.as_ref())?;
                 amount.rows += 1;
                 amount.text += row.layout.text;
                 read(row);
@@ -370,7 +396,7 @@ impl Reader {
 
     /// The row of an id below a root page, if there is one.
     pub(crate) fn find(&mut self, root: u32, id: i64) -> Result<Option<Row<'_>>, Failure> {
-        let Reader { pages, columns, block, first, spanning } = self;
+        let Reader { pages, columns, block, first, spanning, spanning_left, .. } = self;
         *first = root;
         let mut levels = 0..DEEPEST;
         loop {
@@ -384,7 +410,12 @@ impl Reader {
         }
         let page = Page::new(*first, block, pages.usable)?;
         let Some(cell) = page.cell_of(id)? else { return Ok(None) };
-        page.cell(cell, pages.longest)?.row(*first, pages, columns, spanning).map(Some)
+        let cell = page.cell(cell, pages.longest)?;
+        if cell.overflow.is_some() {
+            let left = spanning_left.checked_sub(cell.length as u64);
+            *spanning_left = left.ok_or_else(|| damaged(*first, "its rows exceed the file"))?;
+        }
+        cell.row(*first, pages, columns, spanning, None).map(Some)
     }
 }
 
@@ -461,6 +492,8 @@ struct Cell<'p> {
     local: usize,
     length: usize,
     overflow: Option<u32>,
+    /// Bytes of the page, its place among the cells included.
+    size: usize,
 }
 
 impl<'p> Page<'p> {
@@ -531,22 +564,24 @@ impl<'p> Page<'p> {
 
     fn cell(&self, cell: usize, longest: u64) -> Result<Cell<'p>, Failure> {
         let cut = || self.cut();
-        let (length, rest) = varint(self.content(cell)).ok_or_else(cut)?;
+        let content = self.content(cell);
+        let (length, rest) = varint(content).ok_or_else(cut)?;
         let (id, rest) = varint(rest).ok_or_else(cut)?;
         if length > longest {
             return Err(damaged(self.number, &format!("a row has {length} bytes")));
         }
         let (length, id) = (length as usize, id as i64);
         let most = self.usable - 35;
+        let head = 2 + content.len() - rest.len();
         if length <= most {
             let local = Some(length).filter(|&length| length <= rest.len()).ok_or_else(cut)?;
-            return Ok(Cell { id, rest, local, length, overflow: None });
+            return Ok(Cell { id, rest, local, length, overflow: None, size: head + local });
         }
         let least = (self.usable - 12) * 32 / 255 - 23;
         let fitting = least + (length - least) % (self.usable - 4);
         let local = if fitting <= most { fitting } else { least };
         let next = rest.get(local..local + 4).ok_or_else(cut)?;
-        Ok(Cell { id, rest, local, length, overflow: Some(big_endian(next)) })
+        Ok(Cell { id, rest, local, length, overflow: Some(big_endian(next)), size: head + local + 4 })
     }
 }
 
@@ -559,6 +594,7 @@ impl<'p> Cell<'p> {
         pages: &mut Pages,
         columns: &'r mut Columns,
         spanning: &'r mut Vec<u8>,
+        used: Option<&Used>,
     ) -> Result<Row<'r>, Failure>
     where
         'p: 'r,
@@ -568,7 +604,7 @@ impl<'p> Cell<'p> {
             Some(next) => {
                 spanning.clear();
                 spanning.extend_from_slice(&self.rest[..self.local]);
-                pages.append_overflow(next, spanning, self.length)?;
+                pages.append_overflow(next, spanning, self.length, used)?;
                 &spanning[..]
             }
         };
@@ -922,7 +958,53 @@ mod tests {
         else {
             panic!("read")
         };
-        assert!(why.ends_with("its rows exceed the file"), "{why}");
+        assert!(why.ends_with("its rows overlap") || why.ends_with("it is used twice"), "{why}");
+    }
+
+    /// What a scan of the first table says of a file.
+    fn refused(path: &Path, bytes: &[u8], root: usize) -> String {
+        std::fs::write(path, bytes).expect("written");
+        let pages = Pages::open(path, 1 << 30).expect("the file").expect("in UTF-8");
+        match pages.scan(root as u32, &[Place::Record(0)], |_, _: &mut ()| {}, |_, _| Ok(())) {
+            Err(Failure::Refused(why)) => why,
+            _ => "read".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_page_is_used_once() {
+        const SIZE: usize = 512;
+        let page = |number: usize| (number - 1) * SIZE..number * SIZE;
+        let (_folder, path) = large();
+        let honest = std::fs::read(&path).expect("bytes");
+        let kind = |bytes: &[u8], number: usize| bytes[page(number).start];
+        // A page above leaves that has the same leaf twice.
+        let is_above = |&number: &usize| {
+            let at = page(number).start;
+            let first = at + usize::from(u16::from_be_bytes([honest[at + 12], honest[at + 13]]));
+            kind(&honest, number) == INTERIOR
+                && kind(&honest, big_endian(&honest[first..first + 4]) as usize) == LEAF
+        };
+        let above = (2..=honest.len() / SIZE).find(is_above).expect("a page above leaves");
+        let at = page(above).start;
+        let mut bytes = honest.clone();
+        bytes.copy_within(at + 12..at + 14, at + 14);
+        assert!(refused(&path, &bytes, above).ends_with("it is used twice"));
+
+        // A row that goes on on a page which goes on on itself.
+        let row = [Value::Null, Value::Text("x".repeat(5_000)), Value::Null];
+        let (_folder, path) = written(&[(Some(1), row)], SIZE as u32);
+        let honest = std::fs::read(&path).expect("bytes");
+        let mut found = 0;
+        for number in 2..=honest.len() / SIZE {
+            let mut bytes = honest.clone();
+            let next = page(number).start..page(number).start + 4;
+            bytes[next].copy_from_slice(&(number as u32).to_be_bytes());
+            for root in (2..=honest.len() / SIZE).filter(|&root| kind(&honest, root) == LEAF) {
+                found += usize::from(refused(&path, &bytes, root).ends_with("it is used twice"));
+            }
+        }
+        assert!(found > 5, "{found}");
     }
 
     /// A table whose leaves are two levels below its root: small pages hold few rows.

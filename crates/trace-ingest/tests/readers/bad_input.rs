@@ -98,6 +98,46 @@ fn compression_is_recognised_by_content() {
 }
 
 #[test]
+fn a_changed_member_of_an_archive_is_told() {
+    for method in [zip::CompressionMethod::Stored, zip::CompressionMethod::Deflated] {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        zip.start_file("trace.json", options).unwrap();
+        zip.write_all(TWO_EVENTS.as_bytes()).unwrap();
+        let mut zip = zip.finish().unwrap().into_inner();
+        assert_eq!(warnings(&read_ok(&zip)), [""; 0], "{method}");
+        // The checksum of the member where the archive lists it, behind the signature, versions, flags, method and time.
+        let listed = zip.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        zip[listed + 16] ^= 1;
+        let trace = read_ok(&zip);
+        assert_eq!(names(&trace), ["first", "second"], "{method}");
+        assert!(warnings(&trace)[0].contains("matching checksum"), "{:?}", warnings(&trace));
+    }
+}
+
+#[test]
+fn long_names_of_processes_and_threads_are_cut() {
+    let name = |kind: &str, length: usize| {
+        let text = "é".repeat(length);
+        format!(
+            r#"{{"ph": "M", "name": "{kind}", "pid": 1, "tid": 2, "args": {{"name": "{text}", "labels": "{text}"}}}}"#
+        )
+    };
+    let names = [name("process_name", 1_001), name("process_labels", 1_000), name("thread_name", 70_000)];
+    let trace = read_ok(format!(
+        r#"{{"traceEvents": [{}, {{"ph": "X", "name": "a", "pid": 1, "tid": 2, "ts": 1, "dur": 1}}]}}"#,
+        names.join(", ")
+    ));
+    let warned = [Warning::LongNames { count: 2, longest: 1_000 }];
+    assert_eq!(trace.warnings(), warned);
+    let row = trace.events().track(EventId(0));
+    let process = trace.tracks().process(trace.tracks().get(row).pid);
+    let length = |name: Option<trace_ingest::StringId>| trace.text(name.unwrap()).chars().count();
+    assert_eq!((length(process.name), length(process.labels)), (1_001, 1_000));
+    assert_eq!(length(trace.tracks().thread(trace.tracks().get(row)).name), 1_001);
+}
+
+#[test]
 fn times_are_exact_in_every_notation() {
     for (ts, dur, start, duration) in [
         ("1419116104994.671", "0.001", 1_419_116_104_994_671, 1),

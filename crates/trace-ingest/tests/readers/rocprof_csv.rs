@@ -90,6 +90,22 @@ fn a_named_file_brings_those_with_its_prefix_and_no_others() {
 }
 
 #[test]
+fn files_beside_the_named_one_are_read_where_they_may_be() {
+    let directory = TempDir::new().unwrap();
+    write_csv(directory.path(), "42");
+    let beside =
+        |path: &Path| !path.ends_with("42_kernel_trace.csv") && !path.ends_with("42_hip_api_trace.csv");
+    let options = ReadOptions { beside: Some(&beside), ..ReadOptions::default() };
+    let read = |name| trace_ingest::rocprof::read_profile(&directory.path().join(name), &options).unwrap();
+    // The named one is read whatever is said of it.
+    let kernels = read("42_kernel_trace.csv");
+    let all = self::read(directory.path()).unwrap();
+    assert_eq!(kernels.dispatches.len(), 4);
+    assert!(!kernels.calls.is_empty() && kernels.calls.len() < all.calls.len());
+    assert!(read("42_agent_info.csv").dispatches.len() < 4);
+}
+
+#[test]
 fn directories_of_machines_are_looked_into() {
     let directory = TempDir::new().unwrap();
     for host in ["node-a", "node-b"] {

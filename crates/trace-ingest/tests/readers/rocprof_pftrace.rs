@@ -332,6 +332,21 @@ fn damaged_and_bottomless_compression_costs_no_more_than_itself() {
 }
 
 #[test]
+fn all_compressed_packets_together_are_no_more_than_a_trace_of_this_size_has() {
+    let one = |name, begin| dispatch(name, Annotation::Unsigned(2), begin, 10);
+    let blank = Packet::new(1).bytes(999, &vec![0; 1 << 20]).framed();
+    let part = compressed(&compressed(&blank.repeat(30)).framed());
+    let content = trace([start(), one("a.kd", 100), part.clone(), part.clone(), part, one("c.kd", 300)]);
+    let profile = read(&content);
+    assert_eq!(names(&profile), ["a.kd", "c.kd"]);
+    let [Warning::MalformedRecords { list, detail, .. }] = &profile.warnings[..] else {
+        panic!("{:?}", profile.warnings)
+    };
+    assert_eq!(list, "TracePacket.compressed_packets");
+    assert!(detail.contains("far more than a trace would"), "{detail}");
+}
+
+#[test]
 fn a_cut_off_packet_ends_the_trace_with_a_warning() {
     let whole = trace([start(), dispatch("a.kd", Annotation::Unsigned(2), 100, 10)]);
     let last = dispatch("b.kd", Annotation::Unsigned(2), 200, 10).framed();

@@ -16,6 +16,7 @@ use crate::json::number::LATEST;
 use crate::perfetto::{
     Content, Descriptor, EventHead, EventKind, Packet, Reader, Tracks, Walked, each_number, walk,
 };
+use crate::source::Expansion;
 use crate::string_table::{StringId, lossy};
 use crate::trace::Trace;
 use crate::track_table::{RowId, Track, TrackId};
@@ -34,8 +35,13 @@ const SECOND: i64 = 1_000_000_000;
 ///
 /// # Errors
 /// When it begins with what is no packet, holds one that is too long, or more events than ids can name.
-pub(super) fn read(path: &Path, content: impl Read, skip_frames: bool) -> Result<Trace, IngestError> {
-    let Walked { reader, warnings, .. } = walk(path, content, Builder::default())?;
+pub(super) fn read(
+    path: &Path,
+    content: impl Read,
+    expansion: &Expansion,
+    skip_frames: bool,
+) -> Result<Trace, IngestError> {
+    let Walked { reader, warnings, .. } = walk(path, content, expansion, Builder::default())?;
     if reader.is_full {
         return Err(IngestError::TooManyEvents { path: path.to_path_buf(), limit: u32::MAX });
     }

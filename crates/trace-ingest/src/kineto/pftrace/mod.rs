@@ -27,7 +27,7 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 fn read(path: &Path, source: TextSource<'_>, options: &ReadOptions<'_>) -> Result<Recording, IngestError> {
-    let mut trace = builder::read(path, source.text, options.skip_python_frames)?;
+    let mut trace = builder::read(path, source.text, &source.expansion, options.skip_python_frames)?;
     trace.warnings.splice(0..0, source.warnings);
     Ok(Recording::Trace(Box::new(trace)))
 }

@@ -18,7 +18,7 @@ use super::builder::{Machines, ProfileBuilder};
 use super::kernel_names;
 use super::profile::{Process, Profile, SourceFormat};
 use crate::error::IngestError;
-use crate::source::{TextSource, file_name};
+use crate::source::{ReadOptions, TextSource, file_name};
 use crate::string_table::StringId;
 use crate::warning::Warning;
 
@@ -53,7 +53,11 @@ pub(crate) fn read_directory(path: &Path) -> Result<Profile, IngestError> {
 }
 
 /// Reads a trace, and those that were recorded with it: the files beside it with the same prefix.
-pub(crate) fn read_file(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
+pub(crate) fn read_file(
+    path: &Path,
+    source: TextSource<'_>,
+    options: &ReadOptions<'_>,
+) -> Result<Profile, IngestError> {
     let name = file_name(path);
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -62,7 +66,11 @@ pub(crate) fn read_file(path: &Path, source: TextSource<'_>) -> Result<Profile, 
     let group = files::classify(&name).filter(|_| source.is_on_disk).and_then(|(prefix, _)| {
         // Where the directory cannot be listed, the file alone is read.
         let groups = files::groups_in(directory).ok()?;
-        groups.into_iter().find(|group| group.prefix == prefix)
+        let mut group = groups.into_iter().find(|group| group.prefix == prefix)?;
+        if let Some(beside) = options.beside {
+            group.files.retain(|(_, file)| file == path || beside(file));
+        }
+        Some(group)
     });
     let group = match group {
         Some(group) => group,

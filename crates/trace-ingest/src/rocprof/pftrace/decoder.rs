@@ -12,6 +12,7 @@ use crate::perfetto::{
     Content, Descriptor, EventKind, Packet, Pairing, Reader, Tracks, Walked, read_entry, walk,
 };
 use crate::rocprof::profile::{Profile, SourceFormat};
+use crate::source::Expansion;
 use crate::warning::{RecordFault, Warning};
 use crate::wire::{Message, Wire};
 
@@ -19,8 +20,8 @@ use crate::wire::{Message, Wire};
 ///
 /// # Errors
 /// When it begins with what is no packet, holds one that is too long, or is another program's.
-pub(super) fn read(path: &Path, content: impl Read) -> Result<Profile, IngestError> {
-    let Walked { reader, unfounded, warnings, .. } = walk(path, content, Decoder::default())?;
+pub(super) fn read(path: &Path, content: impl Read, expansion: &Expansion) -> Result<Profile, IngestError> {
+    let Walked { reader, unfounded, warnings, .. } = walk(path, content, expansion, Decoder::default())?;
     let lanes = reader.lanes();
     let Decoder { mut collector, pairing, lost, without_time, .. } = reader;
     warnings.into_iter().for_each(|warning| collector.warn(1, warning));

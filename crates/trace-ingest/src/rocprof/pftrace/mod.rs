@@ -24,7 +24,7 @@ use crate::source::TextSource;
 /// # Errors
 /// When it is damaged from its first packet on, holds a packet of more than 256 MiB, or is another program's.
 pub(crate) fn read(path: &Path, source: TextSource<'_>) -> Result<Profile, IngestError> {
-    let mut profile = decoder::read(path, source.text)?;
+    let mut profile = decoder::read(path, source.text, &source.expansion)?;
     profile.warnings.splice(0..0, source.warnings);
     Ok(profile)
 }
