@@ -32,12 +32,12 @@ pub(crate) fn table(arguments: &TableArguments, context: &Context<'_>) -> Result
     let Some(name) = &arguments.table else { return list(arguments, &report, context) };
     let query = arguments.query();
     let whole = table_named(&report.tables, name)?;
-    let Rows { table, total, next, sort } = query.rows(whole)?;
     if arguments.answer.is_json() {
         let mut answer = context.about(slice::from_ref(&arguments.file)).about(&report);
-        answer.tables = vec![JsonTable::part(whole, table, total, next, sort)];
+        answer.tables = vec![query.json(whole)?];
         return context.print(&answer);
     }
+    let Rows { table, total, .. } = query.rows(whole)?;
     let shown = table.height();
     let rest = match total - shown {
         0 => String::new(),
