@@ -29,6 +29,8 @@ pub struct AnyReporter {
     pub kernel_summary: bool,
     /// Whether to tell the modules and lines of the program that work belongs to. Reads Python frames.
     pub modules: bool,
+    /// Whether a trace has the sheets on idle causes, launch delays and queues, and copies.
+    pub waits: bool,
     /// The part of the recording that the report is of, where it is not all.
     pub window: Option<Window>,
     /// Models, categories and a tree pass of the user's own; only traces have use for them.
@@ -37,7 +39,7 @@ pub struct AnyReporter {
 
 impl Reporter for AnyReporter {
     fn report(self, paths: &[PathBuf], run: &mut Run<'_>) -> Result<Report, Error> {
-        let AnyReporter { architecture, tree, kernel_summary, modules, window, extension } = self;
+        let AnyReporter { architecture, tree, kernel_summary, modules, waits, window, extension } = self;
         let Some(first) = paths.first() else { return Err(Error::NoRecording) };
         match recognise(first, &run.reading)? {
             RecordingKind::Trace | RecordingKind::Nsys => {
@@ -46,6 +48,7 @@ impl Reporter for AnyReporter {
                     link_by: tree.link_by,
                     keep_overruns: tree.keep_overruns,
                     kernel_summary,
+                    waits,
                     ..AnalysisOptions::default()
                 };
                 TraceReporter { analysis, modules, window, extension, ..TraceReporter::default() }

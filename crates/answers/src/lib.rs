@@ -30,6 +30,7 @@ mod ranks;
 mod repeated;
 mod replay;
 mod report;
+mod requested_tables;
 mod rocprof;
 mod rows;
 mod runs;
@@ -62,6 +63,7 @@ pub use rank_tables::{MapOptions, Mapped};
 pub use ranks::{JobRecordings, RanksReporter, fuse_ranks, map_ranks};
 pub use replay::{OperatorsToReplay, ReplayChoice, ReplayOptions, ReplayedOperator, operators_to_replay};
 pub use report::{Analysed, Report, Reporter, Run, Stage, Watch};
+pub use requested_tables::{REQUESTED_TABLES, requested_table};
 pub use rocprof::RocprofReporter;
 pub use rows::{
     Condition, Order, RowError, RowQuery, Rows, Test, Value, did_you_mean, nearest, nearest_names,

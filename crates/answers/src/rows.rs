@@ -1,12 +1,12 @@
 //! Rows of a table that were asked for: columns, conditions, order, page.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_timeline::SortFew;
-use report_writers::Report;
 use report_writers::terminal::truncate_middle;
-use sheets::{Cell, Table, TableColumn, TableError};
+use report_writers::{JsonTable, Report};
+use sheets::{Cell, Role, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
 
 /// Most columns that are shown where none are named.
@@ -15,7 +15,8 @@ const MOST_PRESET_COLUMNS: usize = 10;
 /// Which part of a table to give. Columns are given by their names or by their titles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowQuery {
-    /// Columns in this order; where none are named, the first that are neither folded away nor empty.
+    /// Columns in this order, each once; where none are named, the first that are neither folded away nor empty, those
+    /// that rows are chosen and sorted by, and what tells apart rows that look alike.
     pub columns: Vec<String>,
     /// Conditions that a row has to meet, all of them.
     pub conditions: Vec<Condition>,
@@ -217,10 +218,6 @@ impl RowQuery {
                 near: did_you_mean(name, names.iter().copied().chain(headers.iter().map(AsRef::as_ref))),
             })
         };
-        let columns = match self.columns.as_slice() {
-            [] => preset(table),
-            named => named.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
-        };
         let conditions = self.conditions.iter().map(|condition| {
             let column = &table.columns()[find(&condition.column)?];
             if matches!(condition.test, Test::Number(..)) && !column.kind().is_numeric() {
@@ -250,12 +247,74 @@ impl RowQuery {
         let shown = rows.get(self.skip.min(total)..end).unwrap_or_default();
         let next = (end < total && !shown.is_empty()).then_some(end);
         let sort = order.iter().map(|(column, _)| column.name().to_owned()).collect();
+        let columns = match self.columns.as_slice() {
+            [] => {
+                let asked = conditions.iter().map(|(column, _)| column);
+                let asked = asked.chain(order.iter().map(|(column, _)| column)).map(|column| column.name());
+                preset(table, asked, shown)
+            }
+            named => {
+                let mut columns: Vec<usize> =
+                    named.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+                let mut seen = BTreeSet::new();
+                columns.retain(|&column| seen.insert(column));
+                columns
+            }
+        };
         Ok(Rows { table: table.part(&columns, shown)?, total, next, sort })
+    }
+
+    /// The same as answers have it.
+    ///
+    /// # Errors
+    /// Those of [`RowQuery::rows`].
+    pub fn json(&self, table: &Table) -> Result<JsonTable<'static>, RowError> {
+        let Rows { table: rows, total, next, sort } = self.rows(table)?;
+        Ok(JsonTable::part(table, rows, total, next, sort))
     }
 }
 
-/// The columns that are shown where none are named: the first that are neither folded away nor empty.
-fn preset(table: &Table) -> Vec<usize> {
+/// The columns of these rows where none are named: the first that are neither folded away nor empty, those that rows are
+/// chosen and sorted by, and what tells apart rows that look alike.
+fn preset<'t>(table: &Table, asked: impl Iterator<Item = &'t str>, rows: &[usize]) -> Vec<usize> {
+    let mut columns = first_columns(table);
+    let known = table.columns();
+    let places = asked.filter_map(|name| known.iter().position(|column| column.name() == name));
+    for place in places.filter(|&place| !known[place].is_blank()) {
+        if !columns.contains(&place) {
+            columns.push(place);
+        }
+    }
+    // What a row is called, and behind that what it comes from.
+    let is_label = |place: &usize| known[*place].is_key();
+    let origins = (0..known.len()).filter(|&place| known[place].role() == Role::Provenance);
+    let more: Vec<usize> = (0..known.len()).filter(is_label).chain(origins).collect();
+    let mut labels: Vec<usize> = columns.iter().copied().filter(is_label).collect();
+    for place in more {
+        let alike = alike(table, &labels, rows);
+        let differs = |group: &Vec<usize>| {
+            let cell = |row: usize| known[place].cell(row).text().into_owned();
+            group.iter().any(|&row| cell(row) != cell(group[0]))
+        };
+        if !columns.contains(&place) && alike.iter().any(differs) {
+            columns.push(place);
+            labels.push(place);
+        }
+    }
+    columns
+}
+
+/// Rows with the same cells in these columns, where there are several.
+fn alike(table: &Table, columns: &[usize], rows: &[usize]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+    for &row in rows {
+        let cells = columns.iter().map(|&place| table.columns()[place].cell(row).text().into_owned());
+        groups.entry(cells.collect()).or_default().push(row);
+    }
+    groups.into_values().filter(|rows| rows.len() > 1).collect()
+}
+
+fn first_columns(table: &Table) -> Vec<usize> {
     let shown = |(_, column): &(usize, &TableColumn)| !column.role().is_folded() && !column.is_blank();
     let columns: Vec<usize> = table
         .columns()
@@ -408,6 +467,34 @@ mod tests {
             let columns: Vec<&str> = rows.table.columns().iter().map(TableColumn::name).collect();
             assert_eq!((columns, rows.sort), (vec!["time", "name"], vec!["time".to_owned()]));
         }
+    }
+
+    #[test]
+    fn what_is_asked_of_rows_and_what_tells_them_apart_is_shown() {
+        let few = |name: &'static str| Column::count(name, "A figure.").with_role(Role::Detail);
+        let text = |name: &'static str, cells: [&str; 3]| {
+            TableColumn::new(Column::text(name, name), cells.map(|cell| cell.to_owned().into()))
+        };
+        let kernels = text("kernels", ["k", "k", "m"]);
+        let key = |column: Column| column.with_role(Role::Name);
+        let name = TableColumn::new(key(Column::text("name", "Name.")), ["mm", "mm", "add"].map(Into::into));
+        let shapes =
+            TableColumn::new(key(Column::text("shapes", "Shapes.")), ["8x8", "16x16", "8x8"].map(Into::into));
+        const FIGURES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+        let figures = FIGURES.map(|name| TableColumn::new(few(name), [1, 2, 3].map(|of: i64| of.into())));
+        let columns = [name].into_iter().chain(figures).chain([kernels, shapes]).collect();
+        let table = Table::new("ops", columns).unwrap();
+        let shown = |query: RowQuery| -> String {
+            let rows = query.rows(&table).unwrap().table;
+            let names: Vec<&str> = rows.columns().iter().map(TableColumn::name).collect();
+            names.join(" ")
+        };
+        assert_eq!(shown(RowQuery { top: 1, ..all() }), "name a b c d e f g h i");
+        assert_eq!(shown(all()), "name a b c d e f g h i shapes");
+        let order = vec![Order { column: "l".to_owned(), descending: true }];
+        let only = condition("kernels", Test::Contains("k".to_owned())).conditions;
+        let asked = RowQuery { order, conditions: only, ..all() };
+        assert_eq!(shown(asked), "name a b c d e f g h i kernels l shapes");
     }
 
     #[test]

@@ -415,12 +415,12 @@ pub fn candidates(candidates: &[Part]) -> String {
 }
 
 /// The name of a module without what every module has in front of it and the number behind it.
-fn bare_module(name: &str) -> &str {
+pub(crate) fn bare_module(name: &str) -> &str {
     module_name(module_class(name))
 }
 
 /// Those that stand in no other of them.
-fn outermost(analysis: &Analysis, calls: Vec<EventId>) -> Vec<EventId> {
+pub(crate) fn outermost(analysis: &Analysis, calls: Vec<EventId>) -> Vec<EventId> {
     let all: HashSet<EventId> = calls.iter().copied().collect();
     let is_inner = |&call: &EventId| analysis.tree().ancestors(call).any(|above| all.contains(&above));
     calls.into_iter().filter(|call| !is_inner(call)).collect()

@@ -337,7 +337,7 @@ impl Given {
     /// Options that say what an answer is and that are wanted by their id and where they come from, with the files that they
     /// name as `details` say.
     fn options(&self, is_wanted: impl Fn(&str, ValueSource) -> bool, details: InputDetails) -> Vec<String> {
-        const ABOUT_FILES_AND_PRINTING: [&str; 35] = [
+        const ABOUT_FILES_AND_PRINTING: [&str; 37] = [
             "file",
             "files",
             "first",
@@ -363,6 +363,8 @@ impl Given {
             "force",
             "out",
             "json",
+            "page_rows",
+            "page_start",
             "stamp",
             "no_hash",
             "full_paths",

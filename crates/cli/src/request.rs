@@ -8,11 +8,12 @@ use std::slice;
 
 use answers::envelope::Answer;
 use answers::numbers::counted;
-use answers::{Analysed, Picture, Report, Reporter, Run, Stage, Watch};
+use answers::{Analysed, Picture, Report, Reporter, RowQuery, Run, Stage, Watch};
 use report_writers::terminal::{Color, Style};
 use report_writers::{Workbook, write_json};
 use trace_ingest::{ReadOptions, RecordingKind, is_standard_input};
 
+use crate::arguments::answer_output::JsonPage;
 use crate::arguments::report_output::{Output, ReportOutput};
 use crate::console::{self, Said};
 use crate::context::Context;
@@ -40,6 +41,8 @@ pub(crate) struct Request<'a> {
     pub(crate) reading: ReadOptions<'static>,
     /// What the names of the written files get before their endings, to tell apart reports of one recording.
     pub(crate) part: Option<String>,
+    /// The rows of each table in the JSON that is printed, where these are not all.
+    pub(crate) page: Option<JsonPage>,
     /// Which options were given.
     pub(crate) context: &'a Context<'a>,
     /// What was written before.
@@ -104,6 +107,7 @@ impl<'a> Request<'a> {
             default_workbook,
             reading: standard_input::reading(),
             part: None,
+            page: None,
             context,
             written,
             warnings,
@@ -146,7 +150,23 @@ impl<'a> Request<'a> {
         }
         self.context.timings.borrow_mut().begin(Stage::Terminal);
         if self.output.answer.is_json() {
-            self.context.print(&answer)?;
+            match self.page {
+                Some(JsonPage { page_rows: top, page_start: skip }) => {
+                    let mut paged = self.answer_of(&report);
+                    for table in &mut paged.tables {
+                        let columns = table.table().columns().iter().map(|column| column.name().to_owned());
+                        let query = RowQuery {
+                            columns: columns.collect(),
+                            skip,
+                            top: top.get(),
+                            ..RowQuery::default()
+                        };
+                        *table = query.json(table.table())?;
+                    }
+                    self.context.print(&paged)?;
+                }
+                None => self.context.print(&answer)?,
+            }
             said.iter().for_each(Say::print);
         } else if !self.output.quiet {
             let style = self.context.style();

@@ -17,7 +17,7 @@ const MARKDOWN: &str = "text/markdown";
 /// What can be read as it is.
 pub(crate) fn resources() -> Value {
     json!([
-        {"uri": SCHEMA, "name": "schema", "description": "The JSON schema of every answer.", "mimeType": JSON},
+        {"uri": SCHEMA, "name": "schema", "description": "The JSON schema of answers; those of tools lack what is empty.", "mimeType": JSON},
         {
             "uri": SKILL_PAGE,
             "name": "skill",

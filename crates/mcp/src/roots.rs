@@ -2,8 +2,11 @@
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+use answers::envelope::{Input, InputDetails, Role};
+use sheets::{Cell, Column, Table, TableColumn, TableError};
 use thiserror::Error as ThisError;
 
 use crate::refusal::Refusal;
@@ -135,6 +138,49 @@ impl Roots {
             return Ok(Allowed { path: canonical, stamp: Stamp::of(&metadata) });
         }
         Err(if is_inside { no_such_file() } else { outside() })
+    }
+
+    /// The recordings below the roots, by path. Links are not followed, and hidden files left aside.
+    pub(crate) fn recordings(&self, stop: &AtomicBool) -> Result<Table, TableError> {
+        /// Files and folders that are looked at.
+        const MOST: usize = 20_000;
+        /// Path, format and size.
+        type Found = (String, &'static str, Option<u64>);
+        let mut found: Vec<Found> = Vec::new();
+        let mut folders: Vec<(&Path, PathBuf)> =
+            self.folders.iter().map(|root| (root.as_path(), root.clone())).collect();
+        let mut looked_at = 0;
+        while let Some((root, folder)) = folders.pop() {
+            for entry in folder.read_dir().into_iter().flatten().flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                looked_at += 1;
+                if looked_at > MOST || stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let Ok(kind) = entry.file_type() else { continue };
+                if name.to_string_lossy().starts_with('.') {
+                    continue;
+                }
+                if kind.is_dir() {
+                    folders.push((root, path));
+                } else if kind.is_file() {
+                    let input = Input::of(&path, Role::Trace, 1, InputDetails::default());
+                    let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+                    found.extend(input.format.map(|format| (shown, format, input.bytes)));
+                }
+            }
+        }
+        found.sort_unstable();
+        let column =
+            |column, cell: &dyn Fn(&Found) -> Cell<'static>| TableColumn::new(column, found.iter().map(cell));
+        let columns = vec![
+            column(Column::text("file", "Path, relative to its root."), &|row| row.0.clone().into()),
+            column(Column::text("format", "Format of the recording."), &|row| row.1.into()),
+            column(Column::count("bytes", "Size of the file."), &|row| {
+                row.2.map(|bytes| bytes as i64).into()
+            }),
+        ];
+        Table::new("recordings", columns)
     }
 
     fn has(&self, path: &Path) -> bool {

@@ -104,18 +104,27 @@ impl Session {
         lock(&self.held).iter().cloned().collect()
     }
 
-    /// The recording of a handle or of a path, or a part of it. What is not held is read.
+    /// The recording of a handle or of a path, or a part of it, with the tables of waits where they are asked for. What is
+    /// not held is read.
     pub(crate) fn part(
         &self,
         trace: &str,
         window: Option<Window>,
+        waits: bool,
         following: &Following<'_>,
     ) -> Result<Arc<Held>, Refusal> {
         let whole = self.get(trace, following)?;
-        if window.is_none() {
+        if window.is_none() && !waits {
             return Ok(whole);
         }
-        self.read(whole.file.clone(), whole.architecture.as_deref(), window, following).map(|(held, _)| held)
+        let (file, architecture) = (whole.file.clone(), whole.architecture.as_deref());
+        self.read(file, architecture, window, waits, following).map(|(held, _)| held)
+    }
+
+    /// The file of a handle or of a path.
+    pub(crate) fn file(&self, trace: &str) -> Result<Allowed, Refusal> {
+        let held = self.all().into_iter().find(|held| held.handle == trace);
+        held.map_or_else(|| self.roots.file(trace), |held| Ok(held.file.clone()))
     }
 
     /// The recording of a handle, or of a path, which is opened if need be.
@@ -143,7 +152,7 @@ impl Session {
         architecture: Option<&str>,
         following: &Following<'_>,
     ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
-        self.read(self.roots.file(path)?, architecture, None, following)
+        self.read(self.roots.file(path)?, architecture, None, false, following)
     }
 
     /// Waits until nobody else reads.
@@ -167,6 +176,7 @@ impl Session {
         file: Allowed,
         architecture: Option<&str>,
         window: Option<Window>,
+        waits: bool,
         following: &Following<'_>,
     ) -> Result<(Arc<Held>, Vec<String>), Refusal> {
         let _only_one_reads = self.turn(following.stop)?;
@@ -174,7 +184,8 @@ impl Session {
             |_| Refusal::new("no-such-file", "the file cannot be read").with_help("check its permissions");
         let hash = File::open(&file.path).and_then(envelope::sha256).map_err(unreadable)?;
         // Other options, another report.
-        let part = window.as_ref().map(|window| format!(" {window:?}")).unwrap_or_default();
+        let mut part = window.as_ref().map(|window| format!(" {window:?}")).unwrap_or_default();
+        part.push_str(if waits { " waits" } else { "" });
         let of = format!("{hash} {}{part}", architecture.unwrap_or_default());
         let key = envelope::sha256(of.as_bytes()).map_err(unreadable)?;
         if let Some(held) = self.touch(|held| held.key == key && held.file == file && held.is_unchanged()) {
@@ -187,6 +198,7 @@ impl Session {
             architecture: chosen,
             kernel_summary: true,
             modules: true,
+            waits,
             window,
             extension: extension.map_err(|error| Refusal::of("bad-extension", &error))?,
             ..AnyReporter::default()
@@ -236,6 +248,11 @@ impl Session {
             Some(Ok(file)) => Ok(Some(file).filter(|file| file.path == path)),
             _ => Ok(None),
         }
+    }
+
+    /// Whether [`beside`](Self::beside) allows a file.
+    pub(crate) fn may_read(&self, path: &Path) -> bool {
+        matches!(self.beside(path), Ok(Some(_)))
     }
 
     /// Gives up a recording; how much memory that frees.

@@ -11,17 +11,26 @@ const SECRETS: [&str; 8] = ["hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "sk-"
 /// Letters behind these that make one.
 const SECRET_LENGTH: usize = 16;
 
+/// Longest text elsewhere.
+const LONGEST_TEXT: usize = 4_000;
+
 /// Makes all texts of a document harmless: characters that terminals and readers obey become U+FFFD, what looks like an
-/// access token `[redacted]`, and texts are cut.
-pub(crate) fn sanitise(value: &mut Value, longest: usize) {
+/// access token `[redacted]`, and texts are cut, those of cells sooner.
+pub(crate) fn sanitise(value: &mut Value) {
+    sanitise_to(value, LONGEST_TEXT);
+}
+
+fn sanitise_to(value: &mut Value, longest: usize) {
     match value {
         Value::String(text) => {
             if let Some(other) = sanitised(text, longest) {
                 *text = other;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| sanitise(item, longest)),
-        Value::Object(members) => members.values_mut().for_each(|member| sanitise(member, longest)),
+        Value::Array(items) => items.iter_mut().for_each(|item| sanitise_to(item, longest)),
+        Value::Object(members) => members.iter_mut().for_each(|(name, member)| {
+            sanitise_to(member, if name == "rows" { LONGEST_CELL } else { longest });
+        }),
         _ => {}
     }
 }
@@ -62,22 +71,6 @@ fn redacted(text: &str) -> Option<String> {
     out
 }
 
-/// Rows as lines of cells with tabs between them, under the names of the columns.
-pub(crate) fn tab_separated(table: &Value) -> String {
-    let cell = |value: &Value| match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    };
-    let line = |cells: Vec<String>| cells.join("\t") + "\n";
-    let columns = table["columns"].as_array().into_iter().flatten();
-    let mut out = line(columns.map(|column| cell(&column["name"])).collect());
-    for row in table["rows"].as_array().into_iter().flatten() {
-        out.push_str(&line(row.as_array().into_iter().flatten().map(cell).collect()));
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -86,23 +79,19 @@ mod tests {
 
     #[test]
     fn nothing_in_a_name_is_obeyed() {
-        let mut value = json!({"rows": [["a\nb\u{202e}c\u{1b}[31m", 1, null]], "x": "y".repeat(300)});
-        sanitise(&mut value, 200);
+        let cells = json!([["a\nb\u{202e}c\u{1b}[31m", 1, null, "y".repeat(300)]]);
+        let mut value = json!({"rows": cells, "x": "y".repeat(300)});
+        sanitise(&mut value);
         assert_eq!(value["rows"][0][0], "a\u{fffd}b\u{fffd}c\u{fffd}[31m");
-        assert_eq!(value["x"], format!("{}… (300 characters)", "y".repeat(200)));
+        assert_eq!(value["rows"][0][3], format!("{}… (300 characters)", "y".repeat(200)));
+        assert_eq!(value["x"], "y".repeat(300));
     }
 
     #[test]
     fn what_looks_like_a_secret_stays_here() {
         let secret = format!("load hf_{} now", "a1".repeat(12));
         let mut value = json!([secret, "shf_x hf_short task-sk-", "-----BEGIN PRIVATE KEY-----"]);
-        sanitise(&mut value, 200);
+        sanitise(&mut value);
         assert_eq!(value, json!(["load [redacted] now", "shf_x hf_short task-sk-", "[redacted]"]));
-    }
-
-    #[test]
-    fn rows_are_lines() {
-        let table = json!({"columns": [{"name": "a"}, {"name": "b"}], "rows": [["x", 1.5], [null, [1, 2]]]});
-        assert_eq!(tab_separated(&table), "a\tb\nx\t1.5\n\t[1,2]\n");
     }
 }

@@ -4,31 +4,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
+use answers::model::{chosen_architecture, figures_of};
 use answers::{
-    Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, Report, Reporter, RowError,
-    RowQuery, Rows, Run, Test, TreeQuery, TreeStart, Value as CellValue, did_you_mean, known_sheets,
-    means_rule, table_named,
+    Analysed, Condition, CriticalPathReporter, DiffReporter, GateReader, Order, REQUESTED_TABLES,
+    RanksReporter, Report, Reporter, RowError, RowQuery, Run, Test, TreeQuery, TreeStart, Value as CellValue,
+    advice_rules, did_you_mean, known_sheets, means_rule, requested_table, table_named,
 };
+use critical_path::Scaling;
 use iterations::Window;
 use perf_gate::{Gate, Thresholds};
 use report_writers::JsonTable;
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sheets::Table;
-use sheets::names;
+use sheets::{Table, names};
 use trace_ingest::ReadOptions;
 
 use crate::protocol::Following;
 use crate::refusal::Refusal;
 use crate::session::{Held, Session};
 
-/// Arguments of a tool, and its answer.
+/// Arguments of a tool, its answer with the members that tell it, and what it is for.
 macro_rules! tools {
-    ($($name:literal $arguments:ident $function:ident $about:literal;)*) => {
-        /// The tools with the forms of their arguments.
+    ($($name:literal $arguments:ident $function:ident [$($member:literal)*] $about:literal;)*) => {
+        /// The tools with the forms of their arguments and answers.
         pub(crate) fn all() -> Vec<Value> {
-            vec![$(tool($name, $about, schema_for!($arguments).to_value())),*]
+            vec![$(tool($name, $about, form_of::<$arguments>(), &[$($member),*])),*]
         }
 
         pub(crate) fn is_known(name: &str) -> bool {
@@ -51,39 +53,52 @@ macro_rules! tools {
 }
 
 tools! {
-    "open" Open open "Read a recording (PyTorch/Kineto, XPlane, rocprofv3, Nsight Systems export, \
-                      Tenstorrent CSV) and keep it open. Returns a handle, how reliable its figures are, and its \
-                      tables. Start here.";
-    "close" Close close "Close an open recording and free its memory.";
-    "summary" TraceArguments summary "Where the time of a recording went: devices, time split, steps, what \
-                               limits it, and the first findings.";
-    "table" TableRows table "Rows of one table of a recording, filtered, sorted and paged. `open` lists the \
-                             tables, `columns` explains their columns.";
-    "why" TargetArguments why "Explain one operator, kernel, module or event: time, calls, spread, callers, \
-                        kernels, waits before it, findings.";
-    "tree" TreeArguments tree "What a call launches (down) or who calls it (up), with device times; identical siblings share one row.";
-    "path" PathArguments path "The critical path of a PyTorch trace: what the run waited for, by class of work.";
-    "diff" RunsArguments diff "Where two runs of a program differ in time: a breakdown that adds up to the total difference.";
-    "advise" AdviceArguments advise "What to change first: findings with gain in µs, evidence and remedy.";
-    "gate" GateArguments gate "Whether a candidate is slower than a baseline, from one or several recordings of each.";
-    "columns" ColumnsArguments columns "Meaning and units of a table's columns.";
-    "doctor" DoctorArguments doctor "Problems with a recording and the figures they make unreliable; without a \
-                              trace: the server's version and limits.";
+    "open" Open open ["result" "trust"] "Read a recording (PyTorch, XPlane, rocprofv3, Nsight Systems, Tenstorrent) and keep \
+        it open: a handle, how reliable its figures are, its tables with their rows. Without a path: the recordings \
+        below the roots. Start here.";
+    "close" Close close ["result"] "Close an open recording.";
+    "summary" TraceArguments summary ["result" "findings"] "Where the time went: devices, time split, steps, the first findings.";
+    "table" TableRows table ["tables"] "Rows of a table, filtered, sorted and paged. `open` lists tables; modules (by device \
+        time), device_timeline (events one by one), gpu_gaps, launch_delay and other tables of waits are made on request.";
+    "why" TargetArguments why ["result" "tables"] "All about one operator, kernel, module or event: time, calls, callers, kernels, waits \
+        before it, roofline, findings.";
+    "tree" TreeArguments tree ["tables"] "What a call launches (down) or who calls it (up), with device times; equal siblings share a row.";
+    "path" PathArguments path ["result" "tables"] "The critical path: what the run waited for, and what it would take if operators were faster.";
+    "diff" RunsArguments diff ["result" "tables"] "Where two runs differ in time, in parts that add up to the difference; per step where the numbers \
+        of steps differ.";
+    "ranks" RanksArguments ranks ["result" "tables"] "Which rank of a job holds up the others, and why.";
+    "advise" AdviceArguments advise ["findings"] "What to change first: findings with gain in µs, evidence and remedy.";
+    "gate" GateArguments gate ["result"] "Whether a candidate is slower than a baseline.";
+    "model" ModelArguments model ["result"] "FLOPs, bytes and least time of an operator's call, without a recording.";
+    "columns" ColumnsArguments columns ["result"] "Meaning and units of a table's columns.";
+    "doctor" DoctorArguments doctor ["tables" "trust"] "Problems with a recording and the figures they make unreliable; without a trace: the \
+        server's version and limits.";
 }
 
-fn tool(name: &str, about: &str, mut schema: Value) -> Value {
-    without_titles(&mut schema);
+fn tool(name: &str, about: &str, form: Value, members: &[&str]) -> Value {
+    let members: Map<String, Value> =
+        members.iter().map(|member| ((*member).to_owned(), json!({}))).collect();
     json!({
         "name": name,
         "description": about,
-        "inputSchema": schema,
-        "annotations":
-            {"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false},
+        "inputSchema": form,
+        "outputSchema": {"type": "object", "properties": members},
+        "annotations": {"readOnlyHint": true},
     })
 }
 
-/// Removes what an agent has no use for.
-fn without_titles(schema: &mut Value) {
+/// The schema of arguments, without what an agent has no use for.
+fn form_of<A: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::default();
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    simplify(&mut schema);
+    // What stands in an argument is checked all the same.
+    schema["additionalProperties"] = false.into();
+    schema
+}
+
+fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             for name in ["title", "$schema", "format"] {
@@ -91,15 +106,92 @@ fn without_titles(schema: &mut Value) {
                     members.remove(name);
                 }
             }
-            members.values_mut().for_each(without_titles);
+            for (name, implied) in [("additionalProperties", json!(false)), ("minimum", json!(0))] {
+                if members.get(name) == Some(&implied) {
+                    members.remove(name);
+                }
+            }
+            // An argument that may be left out may be null as well; nobody needs to be told.
+            if let Some(Value::Array(types)) = members.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    members.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(mut forms)) = members.remove("anyOf") {
+                forms.retain(|form| form["type"] != "null");
+                if let Some(Value::Object(form)) = forms.into_iter().next() {
+                    members.extend(form);
+                }
+            }
+            let says_nothing =
+                |value: &Value| value.is_null() || *value == 0 || value.as_array().is_some_and(Vec::is_empty);
+            if members.get("default").is_some_and(says_nothing) {
+                members.remove("default");
+            }
+            members.values_mut().for_each(simplify);
         }
-        Value::Array(items) => items.iter_mut().for_each(without_titles),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
     }
 }
 
-fn parsed<A: for<'de> Deserialize<'de>>(arguments: Map<String, Value>) -> Result<A, Refusal> {
-    serde_json::from_value(Value::Object(arguments)).map_err(bad_value)
+fn parsed<A: for<'de> Deserialize<'de> + JsonSchema>(arguments: Map<String, Value>) -> Result<A, Refusal> {
+    let (form, arguments) = (form_of::<A>(), Value::Object(arguments));
+    check(&form, "the question", &arguments)?;
+    serde_json::from_value(arguments).map_err(|_| bad_value("an argument is null that must have a value"))
+}
+
+/// Whether an argument has the form that its tool names; else what is wrong, in the words of the question.
+fn check(form: &Value, name: &str, given: &Value) -> Result<(), Refusal> {
+    if given.is_null() {
+        return Ok(());
+    }
+    let (is_so, kind) = match form["type"].as_str() {
+        Some("string") => (given.is_string(), "a text"),
+        Some("integer") => (given.is_u64(), "a whole number"),
+        Some("number") => (given.as_f64().is_some_and(|number| number >= 0.0), "a number, not below 0"),
+        Some("boolean") => (given.is_boolean(), "true or false"),
+        Some("array") => (given.is_array(), "a list"),
+        Some("object") => (given.is_object(), "an object"),
+        _ => (true, ""),
+    };
+    if !is_so {
+        return Err(bad_value(format!("{name} must be {kind}")));
+    }
+    let (least, most) = (form["minimum"].as_f64().unwrap_or(0.0), form["maximum"].as_f64());
+    if let (Some(number), Some(most)) = (given.as_f64(), most)
+        && !(least..=most).contains(&number)
+    {
+        return Err(bad_value(format!("{name} is {number}")).with_help(format!("use {least} to {most}")));
+    }
+    if let (Some(known), Some(text)) = (form["enum"].as_array(), given.as_str())
+        && !known.iter().any(|known| known == text)
+    {
+        let known: Vec<&str> = known.iter().filter_map(Value::as_str).collect();
+        return Err(bad_value(format!("{name} is {text:?}")).with_help(format!("use {}", known.join(", "))));
+    }
+    for item in given.as_array().into_iter().flatten() {
+        check(&form["items"], &format!("an entry of {name}"), item)?;
+    }
+    if let (Some(members), Some(known)) = (given.as_object(), form["properties"].as_object()) {
+        for (member, value) in members {
+            let form = known.get(member).ok_or_else(|| {
+                let names = known.keys().map(String::as_str);
+                bad_value(format!("{name} has no argument {member:?}"))
+                    .with_help(nearest_names(member, names))
+            })?;
+            check(form, member, value)?;
+        }
+        let required = form["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        if let Some(missing) = required.into_iter().find(|name| members.get(*name).is_none_or(Value::is_null))
+        {
+            let about = known[missing]["description"].as_str().unwrap_or_default();
+            return Err(bad_value(format!("{name} lacks {missing:?}")).with_help(about));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses an argument that is longer than any that makes sense, before there is work that grows with it.
@@ -133,15 +225,39 @@ fn asked(name: &str, arguments: &Map<String, Value>) -> Asked {
     Asked { name: name.to_owned(), options }
 }
 
-/// A step, or a time range.
+/// Rows of an answer.
+const ROWS: usize = 20;
+const MOST_ROWS: usize = 500;
+/// Findings, and entries of lists.
+const ENTRIES: usize = 5;
+const MOST_ENTRIES: usize = 50;
+/// Levels and rows of a tree.
+const LEVELS: usize = 4;
+const MOST_LEVELS: usize = 32;
+
+fn rows() -> usize {
+    ROWS
+}
+
+fn entries() -> usize {
+    ENTRIES
+}
+
+fn levels() -> usize {
+    LEVELS
+}
+
+/// A slowdown that fails the gate, in percent.
+fn slower_by_pct() -> f64 {
+    (Thresholds::default().slower_by() * 1e4).round() / 100.0
+}
+
+/// A step, or a range in ms after the first event.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Part {
-    /// Number of the step, as in the table iterations.
     step: Option<usize>,
-    /// Start, in ms after the first event.
     start_ms: Option<f64>,
-    /// End, in ms after the first event.
     end_ms: Option<f64>,
 }
 
@@ -149,9 +265,11 @@ struct Part {
 #[serde(deny_unknown_fields)]
 struct Open {
     /// The file, absolute or relative to a root.
-    path: String,
+    path: Option<String>,
     /// Architecture for rooflines, such as H100-SXM. Default: the recorded device.
     arch: Option<String>,
+    #[serde(default)]
+    cursor: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -164,32 +282,31 @@ struct Close {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TraceArguments {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: String,
-    /// Part of the recording. Default: all of it.
     window: Option<Part>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TableRows {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: String,
-    /// Part of the recording. Default: all of it.
     window: Option<Part>,
     /// Name of the table.
     name: String,
-    /// Columns to return, in this order. Default: the first columns that are not empty.
+    /// Columns, in this order. Default: the first that are not empty.
     #[serde(default)]
     select: Vec<String>,
-    /// Conditions that rows must all meet.
+    /// Conditions that all must hold.
     #[serde(default)]
     filter: Vec<FilterBy>,
-    /// Columns to sort by, the most important first.
+    /// The most important first.
     #[serde(default)]
     sort: Vec<SortBy>,
-    /// Rows to return, 1 to 500. Default: 20.
-    top: Option<usize>,
+    #[serde(default = "rows")]
+    #[schemars(range(min = 1, max = MOST_ROWS))]
+    top: usize,
     /// Where to continue: `next` of the last answer.
     #[serde(default)]
     cursor: usize,
@@ -200,7 +317,7 @@ struct TableRows {
 struct FilterBy {
     column: String,
     op: Operator,
-    /// A string, number or boolean; a list for `in`; omitted for `null`.
+    /// A list for `in`; none for `null`.
     #[serde(default)]
     value: Value,
 }
@@ -220,52 +337,62 @@ enum Operator {
     Null,
 }
 
+fn largest_first() -> bool {
+    true
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SortBy {
     column: String,
-    /// Largest first. Default: true.
-    descending: Option<bool>,
+    #[serde(default = "largest_first")]
+    descending: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TargetArguments {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: String,
-    /// Part of the recording. Default: all of it.
     window: Option<Part>,
     /// Name of an operator, kernel or module, or UID of an event.
     target: String,
-    /// Entries per list, 1 to 50. Default: 5.
-    top: Option<usize>,
+    /// Entries per list.
+    #[serde(default = "entries")]
+    #[schemars(range(min = 1, max = MOST_ENTRIES))]
+    top: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TreeArguments {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: String,
-    /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Start at the event with this number.
+    /// Start at this event.
     uid: Option<u32>,
-    /// Start at all events of this name. Default: the outermost calls.
+    /// Start at calls of this name. Default: the outermost.
     name: Option<String>,
-    /// `down` to callees and launches (default), or `up` to callers.
-    direction: Option<Direction>,
-    /// Levels, 1 to 32. Default: 4.
-    depth: Option<usize>,
-    /// Omit events with less device time than this, in µs.
+    #[serde(default)]
+    direction: Direction,
+    /// Levels.
+    #[serde(default = "levels")]
+    #[schemars(range(min = 1, max = MOST_LEVELS))]
+    depth: usize,
+    /// Least device time, in µs.
     #[serde(default)]
     min_us: f64,
-    /// Rows to return, 1 to 300. Default: 50.
-    top: Option<usize>,
+    #[serde(default = "rows")]
+    #[schemars(range(min = 1, max = MOST_ROWS))]
+    top: usize,
+    #[serde(default)]
+    cursor: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Direction {
+    #[default]
     Down,
     Up,
 }
@@ -273,37 +400,81 @@ enum Direction {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PathArguments {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: String,
-    /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Rows to return, 1 to 500. Default: 20.
-    top: Option<usize>,
+    /// What if these took `factor` times as long? The names may have a *.
+    #[serde(default)]
+    what_if: Vec<Change>,
+    #[serde(default = "rows")]
+    #[schemars(range(min = 1, max = MOST_ROWS))]
+    top: usize,
+    #[serde(default)]
+    cursor: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// Operator or kernel.
+    name: String,
+    #[serde(default)]
+    factor: f64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RanksArguments {
+    /// The recordings of the ranks.
+    traces: Vec<String>,
+    /// Table to return; `result` lists them. Default: the first.
+    name: Option<String>,
+    #[serde(default = "rows")]
+    #[schemars(range(min = 1, max = MOST_ROWS))]
+    top: usize,
+    #[serde(default)]
+    cursor: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ModelArguments {
+    /// Operator, such as aten::mm.
+    name: String,
+    /// Shapes of its inputs: [[4096, 1024], [1024, 512]].
+    dims: Vec<Value>,
+    /// Element types of its inputs as PyTorch records them, such as c10::BFloat16.
+    types: Vec<String>,
+    /// Architecture for the least time.
+    arch: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RunsArguments {
-    /// The earlier run: a handle or a file.
+    /// The earlier run.
     baseline: String,
-    /// The later run: a handle or a file.
+    /// The later run.
     candidate: String,
-    /// Rows to return, 1 to 500. Default: 20.
-    top: Option<usize>,
+    #[serde(default = "rows")]
+    #[schemars(range(min = 1, max = MOST_ROWS))]
+    top: usize,
+    #[serde(default)]
+    cursor: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AdviceArguments {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: String,
-    /// Part of the recording. Default: all of it.
     window: Option<Part>,
-    /// Only these rules, such as IDLE-SYNC or IDLE-*.
+    /// Only these, such as IDLE-SYNC or IDLE-*.
     #[serde(default)]
     rules: Vec<String>,
-    /// Findings to return, 1 to 50. Default: 10.
-    top: Option<usize>,
+    #[serde(default = "entries")]
+    #[schemars(range(min = 1, max = MOST_ENTRIES))]
+    top: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -313,8 +484,10 @@ struct GateArguments {
     baseline: Vec<String>,
     /// Recordings of the later version.
     candidate: Vec<String>,
-    /// Smallest slowdown that fails the gate, as a percentage of the step time. Default: 1.75.
-    slower_by_pct: Option<f64>,
+    /// Smallest slowdown that fails, in percent of the step time.
+    #[serde(default = "slower_by_pct")]
+    #[schemars(range(max = 1000))]
+    slower_by_pct: f64,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -329,16 +502,8 @@ struct ColumnsArguments {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DoctorArguments {
-    /// A handle from `open`, or a file.
+    /// Handle or file.
     trace: Option<String>,
-}
-
-/// A number within its bounds, which the schema alone does not enforce.
-fn within(name: &str, given: Option<usize>, default: usize, most: usize) -> Result<usize, Refusal> {
-    match given.unwrap_or(default) {
-        number if (1..=most).contains(&number) => Ok(number),
-        number => Err(bad_value(format!("{name} is {number}")).with_help(format!("use 1 to {most}"))),
-    }
 }
 
 /// The part of a recording that is asked for.
@@ -371,18 +536,25 @@ fn document(answer: Answer<'_>) -> Result<Value, Refusal> {
 }
 
 fn open(session: &Session, asked: &Asked, given: Open, following: &Following<'_>) -> Result<Value, Refusal> {
-    let (held, evicted) = session.open(&given.path, given.arch.as_deref(), following)?;
+    let Some(path) = &given.path else {
+        let mut answer = session.answer(asked, Vec::new());
+        let table = session.roots().recordings(following.stop).map_err(bad_value)?;
+        answer.tables =
+            vec![part(&table, &RowQuery { top: MOST_ROWS, skip: given.cursor, ..RowQuery::default() })?];
+        return document(answer);
+    };
+    let (held, evicted) = session.open(path, given.arch.as_deref(), following)?;
     let mut answer = about(session, asked, &held);
     let tables = held.report.tables.tables().iter();
-    let tables: Vec<Value> = tables
-        .map(|table| json!({"name": table.name(), "rows": table.height(), "columns": table.columns().len()}))
-        .collect();
+    let tables: Map<String, Value> =
+        tables.map(|table| (table.name().to_owned(), table.height().into())).collect();
     let all = session.all();
-    let all: Vec<Value> = all
+    let others: Vec<Value> = all
         .iter()
-        .map(|held| json!({"trace": held.handle, "file": held.input.file, "bytes": held.bytes}))
+        .filter(|other| other.handle != held.handle)
+        .map(|held| json!({"trace": held.handle, "file": held.input.file}))
         .collect();
-    answer.result = json!({"trace": held.handle, "tables": tables, "held": all, "evicted": evicted});
+    answer.result = json!({"trace": held.handle, "tables": tables, "others": others, "evicted": evicted});
     document(answer)
 }
 
@@ -401,7 +573,7 @@ fn summary(
     given: TraceArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let held = session.part(&given.trace, window(given.window)?, following)?;
+    let held = session.part(&given.trace, window(given.window)?, false, following)?;
     let mut answer = session.answer(asked, vec![held.input.clone()]).with_report(&held.report);
     answer.tables.clear();
     answer.findings.truncate(3);
@@ -414,25 +586,49 @@ fn table(
     given: TableRows,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let top = within("top", given.top, 20, 500)?;
-    let held = session.part(&given.trace, window(given.window)?, following)?;
-    let conditions = given.filter.into_iter().map(condition).collect::<Result<_, _>>()?;
-    let order: Vec<Order> = given
-        .sort
-        .into_iter()
-        .map(|by| Order { column: by.column, descending: by.descending.unwrap_or(true) })
-        .collect();
-    let query = RowQuery { columns: given.select, conditions, order, skip: given.cursor, top };
-    let whole = table_named(&held.report.tables, &given.name).map_err(from_row_error)?;
+    let window = window(given.window)?;
+    let mut held = session.part(&given.trace, window.clone(), false, following)?;
+    let conditions: Vec<Condition> = given.filter.into_iter().map(condition).collect::<Result<_, _>>()?;
+    let order: Vec<Order> =
+        given.sort.into_iter().map(|by| Order { column: by.column, descending: by.descending }).collect();
+    let mut columns = given.select;
+    if !columns.is_empty() {
+        let asked = conditions.iter().map(|condition| &condition.column);
+        columns.extend(asked.chain(order.iter().map(|order| &order.column)).cloned());
+    }
+    let query = RowQuery { columns, conditions, order, skip: given.cursor, top: given.top };
+    let name = given.name.as_str();
+    let made = requested_table(&held.report, name).transpose().map_err(bad_value)?;
+    if made.is_none() && matches!(table_named(&held.report.tables, name), Err(RowError::AbsentTable { .. })) {
+        held = session.part(&given.trace, window, true, following)?;
+    }
+    let whole = match &made {
+        Some(made) => made,
+        None => table_named(&held.report.tables, name).map_err(|error| unknown_table(error, name, &held))?,
+    };
     let mut answer = about(session, asked, &held);
     answer.tables = vec![part(whole, &query)?];
     document(answer)
 }
 
+/// That a table is not there; those that are made on request are named among the nearest.
+fn unknown_table(error: RowError, name: &str, held: &Held) -> Refusal {
+    match error {
+        RowError::UnknownTable { .. } => {
+            let tables = held.report.tables.tables().iter().map(Table::name);
+            let known = tables.chain(held.report.tables.absent_names()).chain(REQUESTED_TABLES);
+            from_row_error(error).with_help(nearest_names(name, known))
+        }
+        RowError::AbsentTable { .. } => {
+            from_row_error(error).with_help("this recording lacks what it needs; see the tool columns")
+        }
+        error => from_row_error(error),
+    }
+}
+
 /// The rows of a table that are asked for, with the columns that they are sorted by.
 fn part(whole: &Table, query: &RowQuery) -> Result<JsonTable<'static>, Refusal> {
-    let Rows { table, total, next, sort } = query.rows(whole).map_err(from_row_error)?;
-    Ok(JsonTable::part(whole, table, total, next, sort))
+    query.json(whole).map_err(from_row_error)
 }
 
 fn nearest_names<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
@@ -441,7 +637,7 @@ fn nearest_names<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> St
 
 fn from_row_error(error: RowError) -> Refusal {
     let code = match error {
-        RowError::UnknownTable { .. } => "unknown-table",
+        RowError::UnknownTable { .. } | RowError::AbsentTable { .. } => "unknown-table",
         RowError::UnknownColumn { .. } => "unknown-column",
         _ => "bad-filter",
     };
@@ -489,13 +685,10 @@ fn why(
     given: TargetArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let top = within("top", given.top, 5, 50)?;
-    let held = session.part(&given.trace, window(given.window)?, following)?;
-    let why = held.report.why(&given.target, top).map_err(bad_value)?;
-    let all = session.answer(asked, vec![held.input.clone()]).about(&held.report);
+    let top = given.top;
+    let held = session.part(&given.trace, window(given.window)?, false, following)?;
+    let why = held.report.why(&given.target, top).map_err(|error| Refusal::of("bad-value", &error))?;
     let mut answer = about(session, asked, &held);
-    let is_named = |rank: usize| why.findings.iter().any(|named| named.rank == rank);
-    answer.findings = all.findings.into_iter().filter(|finding| is_named(finding.rank)).collect();
     // One table an answer: that of operators with their arguments, or the first that there is.
     let call_rows = why.rows.iter().find(|table| table.name().starts_with(names::UNIFIED_PERF_SUMMARY));
     let rows = call_rows.or(why.rows.first());
@@ -512,8 +705,7 @@ fn tree(
     given: TreeArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let depth = within("depth", given.depth, 4, 32)?;
-    let top = within("top", given.top, 50, 300)?;
+    let TreeArguments { depth, top, cursor, .. } = given;
     let start = match (given.uid, given.name) {
         (Some(_), Some(_)) => {
             return Err(bad_value("both uid and name are given").with_help("pass only one of them"));
@@ -522,11 +714,11 @@ fn tree(
         (None, Some(name)) => TreeStart::Name(name),
         (None, None) => TreeStart::Roots,
     };
-    let held = session.part(&given.trace, window(given.window)?, following)?;
+    let held = session.part(&given.trace, window(given.window)?, false, following)?;
     let Analysed::Trace(analysis, _) = &held.report.analysis else {
         return Err(bad_value("this recording has no call tree").with_help("use its tables"));
     };
-    let callers = given.direction == Some(Direction::Up);
+    let callers = given.direction == Direction::Up;
     let query = TreeQuery { start: start.clone(), callers, depth, min_us: given.min_us };
     let found = query.table(analysis).map_err(bad_value)?;
     let Some(table) = found else {
@@ -542,14 +734,14 @@ fn tree(
     };
     let columns = table.columns().iter().map(|column| column.name().to_owned()).collect();
     let mut answer = about(session, asked, &held);
-    answer.tables = vec![part(&table, &RowQuery { columns, top, ..RowQuery::default() })?];
+    answer.tables = vec![part(&table, &RowQuery { columns, top, skip: cursor, ..RowQuery::default() })?];
     document(answer)
 }
 
 /// A table of a report that is made for this call alone.
-fn part_of(report: &Report, name: &str, top: usize) -> Result<JsonTable<'static>, Refusal> {
+fn part_of(report: &Report, name: &str, top: usize, skip: usize) -> Result<JsonTable<'static>, Refusal> {
     let table = table_named(&report.tables, name).map_err(from_row_error)?;
-    part(table, &RowQuery { top, ..RowQuery::default() })
+    part(table, &RowQuery { top, skip, ..RowQuery::default() })
 }
 
 fn path(
@@ -558,16 +750,20 @@ fn path(
     given: PathArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let top = within("top", given.top, 20, 500)?;
     let held = session.get(&given.trace, following)?;
-    let mut run = Run { reading: following.reading(), ..Run::default() };
+    let beside = |path: &Path| session.may_read(path);
+    let reading = ReadOptions { beside: Some(&beside), ..following.reading() };
+    let mut run = Run { reading, ..Run::default() };
     let window = window(given.window)?;
-    let report = CriticalPathReporter { window, ..CriticalPathReporter::default() }
+    let mut reporter = CriticalPathReporter { window, ..CriticalPathReporter::default() };
+    let changes = given.what_if.into_iter().map(|Change { name, factor }| Scaling { name, factor });
+    reporter.path.changes = changes.collect();
+    let report = reporter
         .report(std::slice::from_ref(&held.file.path), &mut run)
         .map_err(|error| Refusal::from_answer(&error))?;
     let mut answer = about(session, asked, &held);
     answer.result = json!({"statements": report.summary.statements});
-    answer.tables = vec![part_of(&report, names::CRITICAL_PATH, top)?];
+    answer.tables = vec![part_of(&report, names::CRITICAL_PATH, given.top, given.cursor)?];
     document(answer)
 }
 
@@ -577,9 +773,10 @@ fn diff(
     given: RunsArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let top = within("top", given.top, 20, 500)?;
     let runs = [session.get(&given.baseline, following)?, session.get(&given.candidate, following)?];
-    let mut run = Run { reading: following.reading(), ..Run::default() };
+    let beside = |path: &Path| session.may_read(path);
+    let reading = ReadOptions { beside: Some(&beside), ..following.reading() };
+    let mut run = Run { reading, ..Run::default() };
     let paths = [runs[0].file.path.clone(), runs[1].file.path.clone()];
     let report =
         DiffReporter::default().report(&paths, &mut run).map_err(|error| Refusal::from_answer(&error))?;
@@ -591,7 +788,7 @@ fn diff(
     let inputs = runs.iter().enumerate().map(role).collect();
     let mut answer = session.answer(asked, inputs).about(&report);
     answer.result = json!({"statements": report.summary.statements});
-    answer.tables = vec![part_of(&report, names::DIFF_LEDGER, top)?];
+    answer.tables = vec![part_of(&report, names::DIFF_LEDGER, given.top, given.cursor)?];
     document(answer)
 }
 
@@ -601,8 +798,13 @@ fn advise(
     given: AdviceArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let top = within("top", given.top, 10, 50)?;
-    let held = session.part(&given.trace, window(given.window)?, following)?;
+    for pattern in &given.rules {
+        if !advice_rules().any(|rule| means_rule(&pattern.to_uppercase(), rule)) {
+            return Err(Refusal::new("unknown-rule", format!("no rule is named {pattern:?}"))
+                .with_help(nearest_names(pattern, advice_rules())));
+        }
+    }
+    let held = session.part(&given.trace, window(given.window)?, false, following)?;
     let mut answer = session.answer(asked, vec![held.input.clone()]).about(&held.report);
     if held.report.advice.is_none() {
         return Err(Refusal::new("bad-value", "no rules exist for recordings of this kind"));
@@ -613,7 +815,7 @@ fn advise(
         answer.findings.retain(|finding| is_asked(&finding.rule));
     }
     let all = answer.findings.len();
-    answer.findings.truncate(top);
+    answer.findings.truncate(given.top);
     answer.result = json!({"findings_total": all, "findings_returned": answer.findings.len()});
     document(answer)
 }
@@ -624,23 +826,16 @@ fn gate(
     given: GateArguments,
     following: &Following<'_>,
 ) -> Result<Value, Refusal> {
-    let thresholds = match given.slower_by_pct {
-        None => Thresholds::default(),
-        Some(percent) if (0.0..=1_000.0).contains(&percent) => {
-            Thresholds::default().with_slower_by(percent / 100.0)
-        }
-        Some(_) => return Err(bad_value("slower_by_pct must be from 0 to 1000")),
-    };
+    let thresholds = Thresholds::default().with_slower_by(given.slower_by_pct / 100.0);
     let reader = GateReader::default();
     let details = InputDetails { hash: true, ..InputDetails::default() };
     let mut inputs = Vec::new();
-    let beside = |path: &Path| matches!(session.beside(path), Ok(Some(_)));
+    let beside = |path: &Path| session.may_read(path);
     let reading = ReadOptions { beside: Some(&beside), ..following.reading() };
     let mut read = |files: &[String], role| {
         let mut recordings = Vec::new();
         for file in files {
-            let held = session.all().into_iter().find(|held| held.handle == *file);
-            let allowed = held.map_or_else(|| session.roots().file(file), |held| Ok(held.file.clone()))?;
+            let allowed = session.file(file)?;
             let file_recordings = reader.read(&allowed.path, &reading);
             recordings.extend(file_recordings.map_err(|error| Refusal::from_answer(&error))?);
             inputs.push(Input::of(&allowed.path, role, inputs.len() + 1, details));
@@ -651,6 +846,46 @@ fn gate(
     let candidate = read(&given.candidate, Role::Candidate)?;
     let gate = Gate::new(baseline, candidate, &thresholds, &Default::default()).map_err(bad_value)?;
     document(session.answer(asked, inputs).with_gate(&gate).map_err(bad_value)?)
+}
+
+fn ranks(
+    session: &Session,
+    asked: &Asked,
+    given: RanksArguments,
+    following: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let mut paths = Vec::new();
+    for trace in &given.traces {
+        paths.push(session.file(trace)?.path);
+    }
+    let beside = |path: &Path| session.may_read(path);
+    let reading = ReadOptions { beside: Some(&beside), ..following.reading() };
+    let mut run = Run { reading, ..Run::default() };
+    let report =
+        RanksReporter::default().report(&paths, &mut run).map_err(|error| Refusal::from_answer(&error))?;
+    let mut answer = session.answer(asked, Vec::new()).about(&report);
+    let tables = report.tables.tables().iter().filter(|table| !table.name().starts_with("overview"));
+    let tables: Vec<&str> = tables.map(Table::name).collect();
+    answer.result = json!({"statements": report.summary.statements, "tables": tables});
+    if let Some(name) = given.name.as_deref().or(tables.first().copied()) {
+        answer.tables = vec![part_of(&report, name, given.top, given.cursor)?];
+    }
+    answer.findings.truncate(ENTRIES);
+    document(answer)
+}
+
+fn model(
+    session: &Session,
+    asked: &Asked,
+    given: ModelArguments,
+    _: &Following<'_>,
+) -> Result<Value, Refusal> {
+    let architecture = chosen_architecture(None, given.arch.as_deref());
+    let architecture = architecture.map_err(|error| Refusal::of("bad-value", &error))?;
+    let figures = figures_of(&given.name, &given.dims, &given.types, architecture.as_ref());
+    let mut answer = session.answer(asked, Vec::new());
+    answer.result = figures.map_err(bad_value)?;
+    document(answer)
 }
 
 fn columns(

@@ -69,6 +69,12 @@ pub struct Exception {
 }
 
 impl Thresholds {
+    /// The smallest slowdown that fails, as a share, where a metric has none of its own.
+    #[must_use]
+    pub fn slower_by(&self) -> f64 {
+        self.defaults.slower_by
+    }
+
     /// The same, where a share of the time more is slower. A pass never rules out less than what fails.
     #[must_use]
     pub fn with_slower_by(mut self, share: f64) -> Self {

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::Error;
 use crate::numbers::json_number;
 
-pub use recorded::{RecordedCalls, RecordedFigures};
+pub use recorded::{RecordedCalls, RecordedFigures, figures_of};
 
 /// The architecture that figures are held against: from a file, or a bundled one by its name; `None` where neither is
 /// given.

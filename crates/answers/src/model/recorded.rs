@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use perf_models::{Figure, OpCall, Value, model, op_category, operator};
+use perf_models::{Architecture, Figure, OpCall, Undefined, Value, model, op_category, operator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 use sheets::columns;
 
+use super::ModelFigures;
 use crate::numbers::json_number;
 
 /// Answers recorded calls one after the other, and remembers those whose backward may follow.
@@ -47,6 +48,32 @@ impl RecordedCalls {
         }
         Ok(figures)
     }
+}
+
+/// The figures of the forward pass of an operator called with these shapes and element types, as recorders write them, held
+/// against an architecture where one is named.
+///
+/// # Errors
+/// When no model knows the operator, or the call is none of it.
+pub fn figures_of(
+    name: &str,
+    dims: &[Json],
+    types: &[String],
+    architecture: Option<&Architecture>,
+) -> Result<Json, Undefined> {
+    let types: Vec<Value> = types.iter().map(|name| name.clone().into()).collect();
+    let model = model(&OpCall {
+        name,
+        dims: Some(&values(dims)),
+        types: Some(&types),
+        strides: None,
+        concrete: None,
+        attributes: &[],
+        annotation: None,
+        kernels: &[],
+        forward: None,
+    })?;
+    Ok(ModelFigures::forward(model.as_ref(), architecture).to_json())
 }
 
 /// The error without its line, which is always the first.

@@ -2,6 +2,7 @@
 //! `crate::context`.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 
 use answers::envelope::InputDetails;
 use clap::{ArgGroup, ArgMatches, Args};
@@ -60,6 +61,19 @@ pub(crate) struct AnswerOutput {
     /// Exit with code 4 if the answer is incomplete: a file is truncated, or something needed was not recorded
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// The part of long lists that is printed.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "JSON")]
+pub(crate) struct JsonPage {
+    /// Rows of each list in the printed JSON; next says where the following ones start
+    #[arg(long = "top", value_name = "N", default_value = "1000", requires = "json")]
+    pub(crate) page_rows: NonZeroUsize,
+
+    /// Rows of each list to skip in the printed JSON
+    #[arg(long = "skip", value_name = "N", default_value = "0", requires = "json")]
+    pub(crate) page_start: usize,
 }
 
 impl AnswerOutput {

@@ -10,6 +10,7 @@ use flags::{one_of, one_of_explained};
 use iterations::WindowOptions;
 
 use super::Reference;
+use super::answer_output::JsonPage;
 use super::reading::ReadingArguments;
 use super::report_output::{Recordings, ReportOutput};
 
@@ -29,6 +30,9 @@ pub(crate) struct CriticalPathArguments {
 
     #[command(flatten)]
     pub(crate) tables: ReportOutput,
+
+    #[command(flatten)]
+    pub(crate) page: JsonPage,
 
     /// Write the trace with the critical path as a separate track and as arrows: .json, .json.gz or .json.zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]

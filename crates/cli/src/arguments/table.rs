@@ -32,7 +32,8 @@ pub(crate) struct TableArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Table to print; without it, the tables are listed
+    /// Table to print; without it, the tables are listed. Besides these, modules (by device time) and device_timeline (one by
+    /// one) of a trace
     #[arg(value_name = "TABLE")]
     pub(crate) table: Option<String>,
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use flags::microseconds;
 
-use super::answer_output::AnswerOutput;
+use super::answer_output::{AnswerOutput, JsonPage};
 use super::reading::ReadingArguments;
 
 #[derive(Args)]
@@ -66,6 +66,9 @@ pub(crate) struct TreeArguments {
 
     #[command(flatten)]
     pub(crate) answer: AnswerOutput,
+
+    #[command(flatten)]
+    pub(crate) page: JsonPage,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,

@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &CriticalPathArguments, context: &Context<'_>) -> R
     let reading = arguments.reading.options();
     let is_forced = arguments.tables.force || context.given.as_reference_tool;
     let copy = TraceCopy::new("--overlay", arguments.overlay.as_deref(), files, reading, is_forced)?;
-    let request = Request { reading, ..Request::new("critical-path", files, &arguments.tables, context) };
+    let page = Some(arguments.page);
+    let request =
+        Request { reading, page, ..Request::new("critical-path", files, &arguments.tables, context) };
     let as_hta = arguments.parity.is_some();
     let mode = match (as_hta, context.given.has("mode"), arguments.mode) {
         (true, true, PathMode::Wall) => {

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::slice;
 
 use answers::numbers::{counted, decimal, duration};
-use answers::{AnyReporter, Part, Report, Reporter, RowQuery, Rows, Run, TargetKind, Why, table_named};
+use answers::{
+    AnyReporter, Part, REQUESTED_TABLES, Report, Reporter, RowError, RowQuery, Rows, Run, TargetKind, Why,
+    requested_table, table_named,
+};
 use report_writers::JsonTable;
 use report_writers::terminal::{Frame, Grid, Style, TextColumn, table as text_table};
 use serde::Serialize;
@@ -28,16 +31,18 @@ struct Listed<'t> {
 }
 
 pub(crate) fn table(arguments: &TableArguments, context: &Context<'_>) -> Result<(), Failure> {
-    let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, false)?;
+    let has_frames = arguments.table.as_deref() == Some(REQUESTED_TABLES[0]);
+    let report = read(&arguments.file, arguments.answer.is_json(), &arguments.reading, has_frames)?;
     let Some(name) = &arguments.table else { return list(arguments, &report, context) };
     let query = arguments.query();
-    let whole = table_named(&report.tables, name)?;
-    let Rows { table, total, next, sort } = query.rows(whole)?;
+    let made = requested_table(&report, name).transpose().map_err(RowError::Table)?;
+    let whole = made.as_ref().map_or_else(|| table_named(&report.tables, name), Ok)?;
     if arguments.answer.is_json() {
         let mut answer = context.about(slice::from_ref(&arguments.file)).about(&report);
-        answer.tables = vec![JsonTable::part(whole, table, total, next, sort)];
+        answer.tables = vec![query.json(whole)?];
         return context.print(&answer);
     }
+    let Rows { table, total, .. } = query.rows(whole)?;
     let shown = table.height();
     let rest = match total - shown {
         0 => String::new(),

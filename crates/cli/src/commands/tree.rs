@@ -10,6 +10,7 @@ use sheets::escaped;
 use trace_ingest::{EventId, RowId, Track, read_path};
 use trace2tree::{DeviceTimes, OperatorField, PrintOptions, TraceTree, TreeOptions};
 
+use crate::arguments::answer_output::JsonPage;
 use crate::arguments::tree::TreeArguments;
 use crate::console;
 use crate::context::Context;
@@ -37,8 +38,16 @@ pub(crate) fn run(arguments: &TreeArguments, context: &Context<'_>) -> Result<()
             true => std::iter::once(start).chain(tree.ancestors(start)).zip(0..).collect(),
             false => tree.shown_subtree(start, &options),
         });
-        let rows: Vec<Value> = shown.map(|(event, depth)| row(&tree, &times, event, depth)).collect();
-        let result = json!({ "events": rows });
+        let JsonPage { page_rows: top, page_start: skip } = arguments.page;
+        let (mut rows, mut total) = (Vec::new(), 0);
+        for (event, depth) in shown {
+            if (skip..skip.saturating_add(top.get())).contains(&total) {
+                rows.push(row(&tree, &times, event, depth));
+            }
+            total += 1;
+        }
+        let next = Some(skip + rows.len()).filter(|&next| next < total && !rows.is_empty());
+        let result = json!({ "events": rows, "events_total": total, "next": next });
         let notices = Notice::all_of_reading(&arguments.file, tree.trace());
         let answer = context.about(slice::from_ref(&arguments.file)).with_notices(&notices);
         context.print_result(answer, &result)?;

@@ -297,3 +297,27 @@ fn a_file_that_is_cut_off_has_the_path_of_what_is_there() {
         }
     }
 }
+
+#[test]
+fn pages_of_json_have_every_row_once_and_files_have_all() {
+    let place = two_steps();
+    let tables = |options: &str| -> Vec<Value> {
+        let words = format!("critical-path trace.json --json {options}");
+        let out = place.run(words.as_str()).exits_with(0).out;
+        serde_json::from_str::<Value>(&out).unwrap()["tables"].as_array().unwrap().clone()
+    };
+    let rows = |table: &Value| table["rows"].as_array().unwrap().clone();
+    let whole = tables("");
+    let pages = [tables("--top 2"), tables("--top 1000 --skip 2")];
+    assert!(whole.iter().any(|table| rows(table).len() > 2));
+    for (at, table) in whole.iter().enumerate() {
+        let [first, rest] = pages.each_ref().map(|page| rows(&page[at]));
+        assert_eq!([first.clone(), rest.clone()].concat(), rows(table), "{}", table["name"]);
+        assert_eq!(pages[0][at]["rows_total"], table["rows_total"]);
+        let next = if rest.is_empty() { Value::Null } else { 2.into() };
+        assert_eq!(pages[0][at]["next"], next, "{}", table["name"]);
+    }
+    place.run("critical-path trace.json --json --top 1 -o path.json").exits_with(0);
+    let written: Value = serde_json::from_slice(&place.bytes("path.json")).unwrap();
+    assert_eq!(written["tables"], Value::Array(whole));
+}

@@ -1,5 +1,7 @@
 //! `tracelens tree`.
 
+use serde_json::{Value, json};
+
 use crate::program::Workplace;
 use crate::trace::{kernel, launch, operator, python_frame, trace};
 
@@ -128,4 +130,21 @@ fn control_characters_of_a_name_do_not_reach_the_terminal() {
     let place = Workplace::with(trace(&[operator("a\u{1b}[31m\u{7}b", 0.0, 1.0)]));
     let outcome = place.run("tree trace.json --all").exits_with(0);
     assert!(outcome.out.contains("a\\x1b[31m\\x07b"), "{outcome:#?}");
+}
+
+#[test]
+fn pages_of_json_have_every_event_once() {
+    let page = |options: &str| -> Value {
+        serde_json::from_str(&tree(
+            &format!("--json {options}").split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>(),
+        ))
+        .unwrap()
+    };
+    let whole = page("")["result"].clone();
+    assert_eq!((&whole["events_total"], &whole["next"]), (&json!(4), &Value::Null));
+    let (first, last) = (page("--top 3")["result"].clone(), page("--top 3 --skip 3")["result"].clone());
+    assert_eq!((&first["next"], &last["next"]), (&json!(3), &Value::Null));
+    let events = |answer: &Value| answer["events"].as_array().unwrap().clone();
+    assert_eq!([events(&first), events(&last)].concat(), events(&whole));
+    place().run("tree trace.json --top 3").exits_with(2);
 }

@@ -20,6 +20,9 @@ struct Server {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last: u64,
+    /// Characters that an answer may have, and of all answers so far.
+    most: usize,
+    said: usize,
 }
 
 impl Server {
@@ -36,7 +39,9 @@ impl Server {
             .unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Server { child, input, output, last: 0 };
+        let limit = options.iter().position(|option| *option == "--max-chars").map(|at| options[at + 1]);
+        let most = limit.map_or(24_000, |limit| limit.parse().unwrap());
+        let mut server = Server { child, input, output, last: 0, most, said: 0 };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let info = server.ask("initialize", hello);
         assert_eq!(info["result"]["serverInfo"]["name"], "tracelens");
@@ -78,9 +83,12 @@ impl Server {
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
-        assert!(result["content"][0]["text"].as_str().is_some_and(|text| !text.is_empty()), "{answer}");
         let document = &result["structuredContent"];
-        assert_eq!(document["schema"], "tracelens.answer/1.0", "{answer}");
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        assert_eq!(text, document.to_string(), "text and structure say the same");
+        assert!(text.chars().count() <= self.most, "{} characters", text.chars().count());
+        self.said += text.chars().count();
+        assert_eq!(document["schema"], "tracelens.agent/1.0", "{answer}");
         assert_eq!(result["isError"], document["status"] == "error", "{answer}");
         document.clone()
     }
@@ -112,11 +120,12 @@ fn every_tool_answers() {
     let mut server = Server::start(&testdata(), &[]);
     let listed = server.ask("tools/list", json!({}));
     let length = listed.to_string().len();
-    assert!(length <= 14_000, "{length} characters of tools");
+    assert!(length <= 10_000, "{length} characters of tools");
     let tools = listed["result"]["tools"].as_array().unwrap().clone();
     for tool in &tools {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+        assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
     }
     let skill =
         std::fs::read_to_string(testdata().join("../crates/mcp/skills/gpu-trace-analysis/SKILL.md")).unwrap();
@@ -128,7 +137,16 @@ fn every_tool_answers() {
     let trace = opened["result"]["trace"].as_str().unwrap().to_owned();
     assert_eq!((trace.len(), &opened["trust"]["verdict"]), (12, &json!("full")));
     let baseline = "generated/rocm_training_step.json.gz";
+    let ranks =
+        json!(["recorded/cpu/gloo_collectives_rank0.json.gz", "recorded/cpu/gloo_collectives_rank1.json.gz"]);
+    let types = json!(["c10::BFloat16", "c10::BFloat16"]);
     let calls = [
+        ("open", json!({})),
+        ("ranks", json!({"traces": ranks})),
+        (
+            "model",
+            json!({"name": "aten::mm", "dims": [[64, 32], [32, 16]], "types": types, "arch": "H100-SXM"}),
+        ),
         ("summary", json!({"trace": trace})),
         ("table", json!({"trace": trace, "name": "ops_summary", "top": 5, "sort": [{"column": "Count"}]})),
         ("why", json!({"trace": trace, "target": "aten::mm"})),
@@ -145,8 +163,13 @@ fn every_tool_answers() {
     for (tool, arguments) in &calls {
         let document = server.call(tool, arguments.clone());
         assert_ne!(document["status"], "error", "{tool}: {document}");
-        assert!(document["tables"].as_array().unwrap().len() <= 1, "{tool}");
+        assert!(document["tables"].as_array().is_none_or(|tables| tables.len() == 1), "{tool}");
+        let members =
+            &tools.iter().find(|listed| listed["name"] == *tool).unwrap()["outputSchema"]["properties"];
+        let told = |member: &String| !document[member].is_null() || member == "trust" || member == "tables";
+        assert!(members.as_object().unwrap().keys().any(told), "{tool}: {members} {document}");
         match *tool {
+            "model" => assert_eq!(document["result"]["flops"], 2 * 64 * 32 * 16),
             "table" => {
                 let table = &document["tables"][0];
                 assert_eq!((&table["rows_returned"], &table["next"]), (&json!(5), &json!(5)));
@@ -168,6 +191,85 @@ fn every_tool_answers() {
     let asked: Vec<&str> = calls.iter().map(|(tool, _)| *tool).chain(["open"]).collect();
     assert!(tools.iter().all(|tool| asked.contains(&tool["name"].as_str().unwrap())), "a tool is not tried");
     assert!(server.end() < Duration::from_secs(2));
+}
+
+#[test]
+fn to_ask_why_a_step_is_slow_costs_little() {
+    for (file, target) in
+        [(TRAINING, "aten::mm"), ("recorded/h200/conv_net_step.json.gz", "aten::convolution")]
+    {
+        let mut server = Server::start(&testdata(), &[]);
+        let opened = server.call("open", json!({"path": file}));
+        let trace = &opened["result"]["trace"];
+        server.call("summary", json!({"trace": trace}));
+        server.call("advise", json!({"trace": trace}));
+        server.call("why", json!({"trace": trace, "target": target}));
+        server.call("table", json!({"trace": trace, "name": "ops_summary", "top": 10}));
+        server.call("path", json!({"trace": trace}));
+        assert!(server.said <= 20_000, "{file}: {} characters", server.said);
+    }
+}
+
+#[test]
+fn an_answer_is_never_longer_than_allowed_and_pages_have_every_row_once() {
+    let mut server = Server::start(&testdata(), &["--max-chars", "4000"]);
+    let opened = server.call("open", json!({"path": TRAINING}));
+    let trace = &opened["result"]["trace"];
+    for (tool, arguments) in [
+        ("summary", json!({"trace": trace})),
+        ("why", json!({"trace": trace, "target": "aten::mm", "top": 50})),
+        ("advise", json!({"trace": trace, "top": 50})),
+        ("columns", json!({"name": "unified_perf_summary"})),
+        ("gate", json!({"baseline": [TRAINING], "candidate": [TRAINING]})),
+    ] {
+        let document = server.call(tool, arguments);
+        assert_ne!(document["status"], "error", "{tool}: {document}");
+        assert!(document["left_out"].as_u64() > Some(0) || tool == "summary", "{tool}: {document}");
+    }
+    for (tool, mut asked) in [
+        ("table", json!({"trace": trace, "name": "device_timeline", "top": 500})),
+        ("tree", json!({"trace": trace, "depth": 9, "top": 500})),
+        ("path", json!({"trace": trace, "top": 500})),
+        ("open", json!({})),
+    ] {
+        let mut rows: Vec<Value> = Vec::new();
+        loop {
+            let table = server.call(tool, asked.clone())["tables"][0].clone();
+            rows.extend(table["rows"].as_array().unwrap().clone());
+            match &table["next"] {
+                Value::Null => {
+                    assert_eq!(table["rows_total"], rows.len(), "{tool}");
+                    break;
+                }
+                next => asked["cursor"] = next.clone(),
+            }
+        }
+        assert!(rows.len() > 20, "{tool}");
+    }
+}
+
+#[test]
+fn what_is_asked_of_rows_is_among_their_columns() {
+    let mut server = Server::start(&testdata(), &[]);
+    let mut columns = |asked: Value| -> Vec<String> {
+        let table = server.call("table", asked)["tables"][0].clone();
+        let names = table["columns"].as_array().unwrap().iter();
+        names.map(|column| column["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let sorted = json!([{"column": "Kernel Time (µs)_std"}]);
+    let wanted = json!([{"column": "op category", "op": "eq", "value": "GEMM"}]);
+    let whole = json!({"trace": TRAINING, "name": "unified_perf_summary", "sort": sorted, "filter": wanted});
+    let mut chosen = whole.clone();
+    chosen["select"] = json!(["name"]);
+    for asked in [whole, chosen] {
+        let columns = columns(asked);
+        for name in ["Kernel Time (µs)_std", "op category"] {
+            assert!(columns.iter().any(|column| column == name), "{name} in {columns:?}");
+        }
+    }
+    // Calls of one operator differ in their arguments.
+    let calls = columns(json!({"trace": TRAINING, "name": "unified_perf_summary", "top": 5}));
+    assert!(calls.iter().any(|column| column == "Input Dims"), "{calls:?}");
 }
 
 #[test]
@@ -260,6 +362,12 @@ fn what_cannot_be_answered_is_said_in_band() {
         ("open", json!({"path": "a.json.gz", "arch": "abacus"}), "bad-value"),
         ("open", json!({"path": 3}), "bad-value"),
         ("open", json!({"path": "a.json.gz", "more": 1}), "bad-value"),
+        ("open", json!({"pth": "a.json.gz"}), "bad-value"),
+        ("table", json!({"trace": "a.json.gz"}), "bad-value"),
+        ("path", json!({"trace": "a.json.gz", "what_if": [{"name": "aten::mm", "factor": -1}]}), "bad-value"),
+        ("path", json!({"trace": "a.json.gz", "what_if": [{"name": "aten::nothing"}]}), "bad-value"),
+        ("advise", json!({"trace": "a.json.gz", "rules": ["IDLE-SINK"]}), "unknown-rule"),
+        ("model", json!({"name": "aten::nothing", "dims": [], "types": []}), "bad-value"),
         ("summary", json!({"trace": "0123456789ab"}), "unknown-trace"),
         ("close", json!({"trace": "0123456789ab"}), "unknown-trace"),
         ("table", json!({"trace": "a.json.gz", "name": "ops_sumary"}), "unknown-table"),
@@ -278,11 +386,18 @@ fn what_cannot_be_answered_is_said_in_band() {
         ("tree", json!({"trace": "a.json.gz", "uid": 1, "name": "x"}), "bad-value"),
         ("columns", json!({"name": "nothing"}), "unknown-table"),
     ] {
-        assert_eq!(server.refused(tool, arguments.clone()), code, "{tool} {arguments}");
+        let document = server.call(tool, arguments.clone());
+        assert_eq!(document["error"]["code"], code, "{tool} {arguments}: {document}");
+        let said = document["error"].to_string();
+        for of_the_program in ["usize", "u32", "f64", "struct", "invalid type", "at line"] {
+            assert!(!said.contains(of_the_program), "{tool} {arguments}: {said}");
+        }
     }
     // The nearest names come with it.
     let near = server.call("table", json!({"trace": "a.json.gz", "name": "ops_sumary"}));
     assert!(near["error"]["action"].as_str().unwrap().contains("ops_summary"), "{near}");
+    let rules = server.call("advise", json!({"trace": "a.json.gz", "rules": ["IDLE-SINK"]}));
+    assert!(rules["error"]["action"].as_str().unwrap().contains("IDLE-SYNC"), "{rules}");
     // A handle is of the file as it was.
     let opened = server.call("open", json!({"path": "a.json.gz"}));
     let handle = opened["result"]["trace"].clone();
@@ -356,6 +471,24 @@ fn a_cancelled_call_has_no_answer_and_a_client_may_leave_in_the_middle() {
     assert!(server.end() < Duration::from_secs(2), "the server outlives its client");
 }
 
+/// Whether a value is another with the digits that the server gives: thousandths, or four where that is less.
+fn is_rounded(ours: &Value, theirs: &Value) -> bool {
+    match (ours, theirs) {
+        (Value::Number(ours), Value::Number(theirs)) if theirs.is_f64() => {
+            let (ours, theirs) = (ours.as_f64().unwrap(), theirs.as_f64().unwrap());
+            (ours - theirs).abs() <= if theirs.abs() >= 1.0 { 6e-4 } else { 6e-4 * theirs.abs() }
+        }
+        (Value::Array(ours), Value::Array(theirs)) => {
+            ours.len() == theirs.len()
+                && ours.iter().zip(theirs).all(|(ours, theirs)| is_rounded(ours, theirs))
+        }
+        (Value::Object(ours), Value::Object(theirs)) => {
+            theirs.iter().all(|(name, theirs)| is_rounded(ours.get(name).unwrap_or(&Value::Null), theirs))
+        }
+        _ => ours == theirs,
+    }
+}
+
 #[test]
 fn the_server_and_the_command_line_give_equal_values() {
     let mut server = Server::start(&testdata(), &["--max-chars", "100000"]);
@@ -372,9 +505,8 @@ fn the_server_and_the_command_line_give_equal_values() {
         "generated/metal_ops.csv",
     ] {
         let opened = server.call("open", json!({"path": file}));
-        for table in opened["result"]["tables"].as_array().unwrap() {
-            let name = table["name"].as_str().unwrap();
-            if table["rows"] == 0 {
+        for (name, rows) in opened["result"]["tables"].as_object().unwrap() {
+            if *rows == 0 {
                 continue;
             }
             let from_server = server.call("table", json!({"trace": file, "name": name, "top": 3}));
@@ -392,7 +524,7 @@ fn the_server_and_the_command_line_give_equal_values() {
             for (ours, theirs) in ours.iter().zip(&theirs) {
                 // The server cuts long texts and says so.
                 let is_cut = ours.to_string().contains("… (");
-                assert!(is_cut || ours == theirs, "{file} {name}: {ours} {theirs}");
+                assert!(is_cut || is_rounded(ours, theirs), "{file} {name}: {ours} {theirs}");
             }
         }
     }
@@ -415,7 +547,10 @@ fn the_server_and_the_command_line_give_equal_values() {
         let found = named(&table["columns"], &table["rows"]);
         assert_eq!(found.len(), expected.len(), "{window}");
         for (found, expected) in found.iter().zip(&expected) {
-            assert!(found.iter().all(|cell| expected.contains(cell)), "{window}: {found:?} {expected:?}");
+            let is_there = |(name, cell): &(String, Value)| {
+                expected.iter().any(|(other, of_program)| name == other && is_rounded(cell, of_program))
+            };
+            assert!(found.iter().all(is_there), "{window}: {found:?} {expected:?}");
         }
     }
     for window in [json!({}), json!({"step": 1, "start_ms": 0}), json!({"start_ms": 2, "end_ms": 2})] {
@@ -426,7 +561,7 @@ fn the_server_and_the_command_line_give_equal_values() {
     assert!(none["error"]["message"].as_str().unwrap().contains("99"), "{none}");
     let why = |answer: &Value| answer["result"]["cost"].clone();
     let from_server = server.call("why", json!({"trace": TRAINING, "target": "aten::mm"}));
-    assert_eq!(why(&from_server), why(&of_program(&["why", TRAINING, "aten::mm"])));
+    assert!(is_rounded(&why(&from_server), &why(&of_program(&["why", TRAINING, "aten::mm"]))));
 }
 
 /// Recordings of the corpus, of all kinds; the tests of the Python package ask the same of them.
@@ -457,28 +592,30 @@ fn the_server_and_the_command_line_agree_on_the_corpus() {
     let (mut of_tables, mut of_findings, mut of_operators) = (0, 0, 0);
     for file in CORPUS.lines() {
         let opened = server.call("open", json!({"path": file}));
-        let tables = opened["result"]["tables"].as_array().unwrap();
+        let tables = opened["result"]["tables"].as_object().unwrap();
         // Frames of Python, which the server reads, are told in these.
         let told_of_frames = |name: &str| matches!(name, "overview" | "advice") || name.starts_with("memory");
         let names: Vec<&str> = tables
             .iter()
-            .filter(|table| table["rows"] != 0)
-            .map(|table| table["name"].as_str().unwrap())
+            .filter(|(_, rows)| **rows != 0)
+            .map(|(name, _)| name.as_str())
             .filter(|name| !told_of_frames(name))
             .collect();
         for name in names.iter().step_by(names.len().div_ceil(4)) {
             let ours = server.call("table", json!({"trace": file, "name": name, "top": 5}));
             let theirs = of_program(&["table", file, name, "--top", "5"]);
-            assert_eq!(shown_rows(&ours), shown_rows(&theirs), "{file} {name}");
+            let [ours_rows, theirs_rows] = [&ours, &theirs].map(|answer| json!(shown_rows(answer)));
+            assert!(is_rounded(&ours_rows, &theirs_rows), "{file} {name}: {ours_rows} {theirs_rows}");
             of_tables += usize::from(!shown_rows(&ours).is_empty());
         }
         let gains = |answer: &Value| -> Vec<(Value, Value)> {
             let findings = answer["findings"].as_array().into_iter().flatten();
-            findings.map(|finding| (finding["rule"].clone(), finding["us"].clone())).take(10).collect()
+            findings.map(|finding| (finding["rule"].clone(), finding["us"].clone())).take(5).collect()
         };
         let advice = of_program(&["advise", file]);
         if advice["error"].is_null() {
-            assert_eq!(gains(&server.call("advise", json!({"trace": file}))), gains(&advice), "{file}");
+            let ours = server.call("advise", json!({"trace": file}));
+            assert!(is_rounded(&json!(gains(&ours)), &json!(gains(&advice))), "{file}");
             of_findings += gains(&advice).len();
         }
         let ops =
@@ -486,7 +623,7 @@ fn the_server_and_the_command_line_agree_on_the_corpus() {
         if let Some(operator) = ops["tables"][0]["rows"][0][0].as_str() {
             let ours = server.call("why", json!({"trace": file, "target": operator}));
             let theirs = of_program(&["why", file, operator]);
-            assert_eq!(ours["result"]["cost"], theirs["result"]["cost"], "{file} {operator}");
+            assert!(is_rounded(&ours["result"]["cost"], &theirs["result"]["cost"]), "{file} {operator}");
             of_operators += usize::from(ours["result"]["cost"].is_object());
         }
     }
