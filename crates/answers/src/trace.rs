@@ -311,13 +311,8 @@ fn overlap_in_words(analysis: &Analysis) -> Option<String> {
     let steps: i64 = steps.map(|(step, figures)| figures.duration(step)).sum();
     let window = analysis.timeline()?.total;
     let time = |time: i64| duration(analysis.trace().to_microseconds(time));
-    (window as f64 > FROM * steps as f64).then(|| {
-        format!(
-            "; other steps overlap: {} of steps in a window of {}",
-            time(steps),
-            time(window)
-        )
-    })
+    (window as f64 > FROM * steps as f64)
+        .then(|| format!("; other steps overlap: {} of steps in a window of {}", time(steps), time(window)))
 }
 
 /// Two traces that were compared: their sheets, what they say, and what the second takes for the work of the first.
