@@ -256,7 +256,13 @@ fn recording(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) 
         let Some(at) = place_of(part) else { continue };
         made.idle[at] += ns(breakdown.idle);
         let busy = match (activity, own_times.get_mut(unit as usize)) {
-            (Activity::Communication, _) => &mut made.exposed_communication,
+            (Activity::Communication, _) => {
+                // What runs beside the computation of another step is hidden, as everywhere.
+                let hidden = breakdown.busy - breakdown.exposed_communication;
+                made.exposed_communication[at] += ns(breakdown.exposed_communication);
+                made.rest.own_time[at] += ns(hidden);
+                continue;
+            }
             (_, Some(times)) => times,
             (_, None) => &mut made.rest.own_time,
         };
@@ -517,14 +523,17 @@ fn setup(analysis: &Analysis, diagnosis: Option<&Diagnosis>, modules: bool) -> S
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
+    use iterations::Window;
     use perf_gate::{Decision, Gate, Thresholds};
     use testdata::random::Random;
     use testdata::step_noise::StepNoise;
     use trace_ingest::{Category, EventArguments, TraceBuilder, TrackId};
 
     use super::*;
+    use crate::any_recording::AnyReporter;
+    use crate::report::{Analysed, Reporter, Run};
 
     /// A trace in the making: operators one after the other, with their kernels at the same time on stream 7.
     struct Recorded {
@@ -599,34 +608,107 @@ mod tests {
         assert_eq!((found.kernels[1], unit("aten::add").calls), (3, 1.0));
     }
 
-    /// Holds the kept steps of a recording against the durations that its first page has.
-    fn check_steps(path: &Path) {
-        let trace = read_path(path, &ReadOptions::default()).unwrap();
-        let tree = TraceTree::build(trace, &TreeOptions::default());
-        let analysis = Analysis::from_tree(tree, AnalysisOptions::default());
-        let Steps { index, duration, .. } = recording(&analysis, None, false).steps;
-        let (level, measured) = analysis.iterations().steps().unwrap();
-        assert!(!index.is_empty(), "{}", path.display());
-        for (&index, duration) in index.iter().zip(duration) {
-            let shown = measured.iterations[index].duration(&level.iterations[index]);
-            let shown = shown * 1000 / analysis.trace().time_unit().per_microsecond();
-            assert!((duration - shown).abs() <= 2, "{}, step {index}: {duration} {shown}", path.display());
+    /// Length and exposed communication of steps by their numbers, in ms.
+    type StepTimes = BTreeMap<usize, [f64; 2]>;
+
+    fn ms(analysis: &Analysis, time: i64) -> f64 {
+        analysis.trace().to_microseconds(time) / 1e3
+    }
+
+    /// Those of the sheet of iterations.
+    fn of_iterations(analysis: &Analysis) -> StepTimes {
+        let Some((level, measured)) = analysis.iterations().steps() else { return StepTimes::new() };
+        let steps = level.iterations.iter().zip(&measured.iterations).zip(level.first..);
+        let times = |((step, figures), index): ((&Iteration, &iterations::Figures), usize)| {
+            let times = [figures.duration(step), figures.breakdown.exposed_communication];
+            (index, times.map(|time| ms(analysis, time)))
+        };
+        steps.map(times).collect()
+    }
+
+    /// Holds the length of steps and their exposed communication in windows, budgets and the gate against those of the
+    /// sheet of iterations; of how many steps.
+    fn check_steps(path: &Path) -> usize {
+        let report = |window| {
+            let reporter = AnyReporter { window, ..AnyReporter::default() };
+            let report = reporter.report(&[path.to_path_buf()], &mut Run::default()).ok()?;
+            match report.analysis {
+                Analysed::Trace(analysis, _) => Some(analysis),
+                _ => None,
+            }
+        };
+        let Some(analysis) = report(None) else { return 0 };
+        let known = of_iterations(&analysis);
+        let near = |found: f64, known: f64| (found - known).abs() <= 1e-5;
+        let hold = |what: &str, index: usize, found: [f64; 2]| {
+            let [length, exposed] = known[&index];
+            let is_so = near(found[0], length) && (near(found[1], exposed) || found[1].is_nan());
+            assert!(
+                is_so,
+                "{}, step {index}: {what} {found:?}, iterations {:?}",
+                path.display(),
+                known[&index]
+            );
+        };
+        if known.is_empty() {
+            return 0;
         }
+        let found = recording(&analysis, None, false);
+        let Steps { index, duration, .. } = &found.steps;
+        for (place, &index) in index.iter().enumerate() {
+            let of_gate = [duration[place], found.exposed_communication[place]];
+            hold("gate", index, of_gate.map(|ns| ns as f64 / 1e6));
+        }
+        let budgets = analysis.time_budgets();
+        let devices: BTreeSet<i64> = budgets.iter().map(|budget| budget.device).collect();
+        for budget in budgets.iter().filter(|budget| budget.is_step) {
+            // Of several devices each has its own.
+            let exposed =
+                if devices.len() == 1 { ms(&analysis, budget.exposed_communication) } else { f64::NAN };
+            hold("budget", budget.index.unwrap(), [ms(&analysis, budget.time.length()), exposed]);
+        }
+        // Each window is another reading.
+        let last = known.keys().next_back().copied().unwrap();
+        let numbers = BTreeSet::from([1.min(last), last]);
+        let windows = numbers.iter().map(|&step| Window::Iterations(step..step + 1));
+        for window in windows.chain([Window::Steady]) {
+            let Some(part) = report(Some(window.clone())) else { continue };
+            for (index, times) in of_iterations(&part) {
+                hold(&format!("{window:?}"), index, times);
+            }
+        }
+        known.len()
+    }
+
+    /// All recordings below a folder.
+    fn check_all(folder: &Path) -> usize {
+        /// Larger files take a test minutes.
+        const MOST: u64 = 1 << 20;
+        let mut steps = 0;
+        for path in testdata::entries(folder) {
+            let metadata = path.metadata().unwrap();
+            steps += match metadata.is_dir() {
+                true => check_all(&path),
+                false if metadata.len() > MOST => 0,
+                false => check_steps(&path),
+            };
+        }
+        steps
     }
 
     #[test]
-    fn a_step_takes_as_long_as_on_the_first_page() {
-        let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/generated");
-        for name in ["cuda_training_step.json.gz", "rocm_training_step.json.gz", "nsys/run.sqlite"] {
-            check_steps(&generated.join(name));
-        }
+    fn a_step_takes_as_long_wherever_it_is_told() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+        let steps = check_all(&folder.join("generated")) + check_all(&folder.join("recorded"));
+        assert!(steps > 100, "{steps} steps");
     }
 
     #[test]
-    fn a_step_of_the_corpus_takes_as_long_as_on_the_first_page() {
-        for name in ["a10g-two-steps/trace.json.gz", "v100-2021-resnet/trace.json.gz"] {
-            if let Some(path) = testdata::corpus(&format!("field/recordings/{name}")) {
-                check_steps(&path);
+    fn a_step_of_the_corpus_takes_as_long_wherever_it_is_told() {
+        for kind in ["pytorch", "kineto", "inference", "field/recordings"] {
+            if let Some(folder) = testdata::corpus(kind) {
+                let steps = check_all(&folder);
+                assert!(steps > 0, "{kind}: {steps} steps");
             }
         }
     }

@@ -10,7 +10,7 @@ use gpu_timeline::SortFew;
 use inference_phase::capture::CaptureLibrary;
 use inference_phase::sheets::{PhaseAnalysis, PhaseOptions, PhaseStatistics, work_of_iterations};
 use inference_phase::{Phase, Step};
-use iterations::{Program, Selected, Window, WindowError};
+use iterations::{MeasuredIterations, Program, Selected, Window, WindowError};
 use nsys_perf::NsysOptions;
 use operator_sheets::{Iterated, IterationWork, RooflineShares};
 use reference_tools::Hta;
@@ -29,7 +29,7 @@ use crate::diff::{diff_in_words, doubts, sheets_in_report};
 use crate::error::Error;
 use crate::host_alone::{device_recording_advice, host_alone, no_gpu_events};
 use crate::notice::{NoPythonFrames, Notice};
-use crate::numbers::grouped;
+use crate::numbers::{duration, grouped};
 use crate::parts::SheetNames;
 use crate::picture::{self, NothingToDraw, Picture};
 use crate::report::{Analysed, Report, Reporter, Run, Stage, only, pictures, tables, title};
@@ -76,6 +76,13 @@ pub struct OtherTrace {
     pub path: PathBuf,
     /// Traces of its graph captures.
     pub captures: Option<CaptureLibrary>,
+}
+
+/// The window that a report is of.
+struct Chosen {
+    selected: Selected,
+    /// The iterations of the whole recording, where the window is made of steps.
+    whole: Option<MeasuredIterations>,
 }
 
 impl TraceReporter {
@@ -144,15 +151,19 @@ impl TraceReporter {
         trace: Trace,
         reading: &ReadOptions<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<(TraceTree, Option<Selected>, Option<Diagnosis>), WindowError> {
+    ) -> Result<(TraceTree, Option<Chosen>, Option<Diagnosis>), WindowError> {
         let options = self.tree_options(reading);
         let mut tree = TraceTree::build(trace, &options);
         let diagnosis = self.examines_recording().then(|| Diagnosis::new(&tree));
         let mut selected = None;
         if let Some(window) = &self.window {
-            let (trace, chosen) = window.cut(tree)?;
+            let whole = Analysis::iterations_of(&tree, &self.analysis);
+            let (trace, selected_window) = window.cut_of(tree, whole.detected().clone())?;
             tree = TraceTree::build(trace, &options);
-            selected = Some(chosen);
+            selected = Some(Chosen {
+                whole: selected_window.steps.is_some().then_some(whole),
+                selected: selected_window,
+            });
         }
         match &mut self.captures {
             Some(captures) => notices.extend(graft(&mut tree, captures, reading)),
@@ -210,7 +221,7 @@ impl TraceReporter {
             Ok::<_, Error>((other.path, analysis))
         });
         let other = other.transpose()?;
-        let window = selected.as_ref().map(window_in_words);
+        let mut window = selected.as_ref().map(|chosen| window_in_words(&chosen.selected));
         // What a script prints, and how often, must not depend on which thread asks it first.
         let threads_of_sheets = if self.extension.is_some() { 1 } else { threads };
         let mut analysis = Box::new(match self.extension.take() {
@@ -218,8 +229,13 @@ impl TraceReporter {
             None => Analysis::from_tree(tree, self.analysis),
         });
         analysis.know_work_of_steps(annotated_work);
-        if let Some(selected) = selected {
-            analysis.look_at(selected.iterations);
+        if let Some(Chosen { selected, whole }) = selected {
+            analysis.look_at(selected.iterations, whole.as_ref());
+            if whole.is_some()
+                && let Some(overlap) = overlap_in_words(&analysis)
+            {
+                window.iter_mut().for_each(|words| words.push_str(&overlap));
+            }
         }
         if analysis.device_event_count() == 0 && !is_report_of_host(&analysis) {
             return Err(no_gpu_events(path, analysis.trace()));
@@ -284,6 +300,19 @@ impl TraceReporter {
         let report = Report { tables, summary, notices, pictures, advice, analysis };
         if nsys.nsys_names { Ok(report) } else { report.with_overview(self.sheet_names, run) }
     }
+}
+
+/// That a window of steps is longer than these, where it is: their device work runs beside that of their neighbours.
+fn overlap_in_words(analysis: &Analysis) -> Option<String> {
+    /// Longer by less is noise.
+    const FROM: f64 = 1.01;
+    let (level, measured) = analysis.iterations().steps()?;
+    let steps = level.iterations.iter().zip(&measured.iterations);
+    let steps: i64 = steps.map(|(step, figures)| figures.duration(step)).sum();
+    let window = analysis.timeline()?.total;
+    let time = |time: i64| duration(analysis.trace().to_microseconds(time));
+    (window as f64 > FROM * steps as f64)
+        .then(|| format!("; other steps overlap: {} of steps in a window of {}", time(steps), time(window)))
 }
 
 /// Two traces that were compared: their sheets, what they say, and what the second takes for the work of the first.

@@ -70,6 +70,23 @@ impl MeasuredIterations {
         Self::new(tree, detected, &device_events.collect::<Vec<_>>(), &tree.unrecorded().time)
     }
 
+    /// The steps of a window as the whole recording measured them: on the device they run beside their neighbours, of which the
+    /// window knows nothing, and a step takes as long wherever it is looked at.
+    #[must_use]
+    pub fn with_steps_of(mut self, whole: &MeasuredIterations) -> Self {
+        let (Some(place), Some((level, known))) = (self.detected.steps, whole.steps()) else { return self };
+        let (own, measured) = (&self.detected.levels[place], &mut self.measured[place]);
+        for (index, figures) in (own.first..).zip(&mut measured.iterations) {
+            let known = index.checked_sub(level.first).and_then(|index| known.iterations.get(index));
+            if let Some(known) = known {
+                *figures = Figures { group: figures.group, ..known.clone() };
+            }
+        }
+        measured.groups = Vec::new();
+        measured.sum_up_groups(&own.iterations);
+        self
+    }
+
     /// The iterations.
     #[must_use]
     pub fn detected(&self) -> &Iterations {

@@ -166,7 +166,17 @@ impl Window {
     ///
     /// When the recording has no such iterations, or nothing runs in the window.
     pub fn cut(&self, tree: TraceTree) -> Result<(Trace, Selected), WindowError> {
-        let selected = self.select(&tree, Iterations::detect(&tree, &DetectOptions::default()))?;
+        let found = Iterations::detect(&tree, &DetectOptions::default());
+        self.cut_of(tree, found)
+    }
+
+    /// The same by the iterations that were found before.
+    ///
+    /// # Errors
+    ///
+    /// When the recording has no such iterations, or nothing runs in the window.
+    pub fn cut_of(&self, tree: TraceTree, found: Iterations) -> Result<(Trace, Selected), WindowError> {
+        let selected = self.select(&tree, found)?;
         let mut trace = tree.into_trace();
         trace.retain(|event| selected.events.contains(event));
         Ok((trace, selected))

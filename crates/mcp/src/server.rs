@@ -3,6 +3,7 @@
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
+use answers::REQUESTED_TABLES;
 use answers::envelope::{Answer, Asked, InputDetails, Problem, Tool};
 use serde_json::{Map, Value, json};
 
@@ -179,10 +180,15 @@ fn shorten(name: &str, answer: &mut Value) {
     }
     for table in members.get_mut("tables").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(table) = table.as_object_mut() else { continue };
-        // The tool `columns` explains them.
+        // The tool `columns` explains those of reports.
+        let is_made = matches!(name, "open" | "tree")
+            || table.get("name").and_then(Value::as_str).is_some_and(|name| REQUESTED_TABLES.contains(&name));
         table.retain(|member, _| !matches!(member.as_str(), "key" | "title"));
         for column in table.get_mut("columns").and_then(Value::as_array_mut).into_iter().flatten() {
-            *column = json!({"name": column["name"], "unit": column["unit"], "caveats": column["caveats"]});
+            let about = if is_made { column["description"].take() } else { Value::Null };
+            *column = json!({
+                "name": column["name"], "unit": column["unit"], "caveats": column["caveats"], "description": about,
+            });
         }
         for absent in table.get_mut("absent").and_then(Value::as_array_mut).into_iter().flatten() {
             absent.as_object_mut().map(|absent| absent.remove("reason"));

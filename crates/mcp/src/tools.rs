@@ -64,8 +64,8 @@ tools! {
         before it, roofline, findings.";
     "tree" TreeArguments tree ["tables"] "What a call launches (down) or who calls it (up), with device times; equal siblings share a row.";
     "path" PathArguments path ["result" "tables"] "The critical path: what the run waited for, and what it would take if operators were faster.";
-    "diff" RunsArguments diff ["result" "tables"] "Where two runs differ in time, in parts that add up to the difference; per step where the numbers \
-        of steps differ.";
+    "diff" RunsArguments diff ["result" "tables"] "Where two runs differ in time, in parts that add up to the difference; of recordings that are cut differently the \
+        work that both repeat, per call.";
     "ranks" RanksArguments ranks ["result" "tables"] "Which rank of a job holds up the others, and why.";
     "advise" AdviceArguments advise ["findings"] "What to change first: findings with gain in µs, evidence and remedy.";
     "gate" GateArguments gate ["result"] "Whether a candidate is slower than a baseline.";
@@ -788,7 +788,11 @@ fn diff(
     let inputs = runs.iter().enumerate().map(role).collect();
     let mut answer = session.answer(asked, inputs).about(&report);
     answer.result = json!({"statements": report.summary.statements});
-    answer.tables = vec![part_of(&report, names::DIFF_LEDGER, given.top, given.cursor)?];
+    let table = match &report.analysis {
+        Analysed::Trees(diff) if diff.is_cut_differently() => names::DIFF_CLASSES,
+        _ => names::DIFF_LEDGER,
+    };
+    answer.tables = vec![part_of(&report, table, given.top, given.cursor)?];
     document(answer)
 }
 

@@ -88,13 +88,17 @@ impl RocprofAnalysis {
         options: RocprofOptions,
         window: &Window,
     ) -> Result<(Self, Selected), WindowError> {
-        let (trace, selected) = window.cut(tree(profile.to_trace()))?;
+        let recorded = tree(profile.to_trace());
+        let found = Iterations::detect(&recorded, &DetectOptions::default());
+        let whole = measured(&CommunicationPatterns::default(), &recorded, found);
+        let (trace, selected) = window.cut_of(recorded, whole.detected().clone())?;
         let at = |time: i64| Nanoseconds(trace.origin().saturating_add(time));
         let time = at(selected.time.start)..at(selected.time.end);
         profile.retain(|event| selected.events.contains(event), &time);
         let mut analysis = Self::new(profile, options);
-        let measured = analysis.measured(&tree(trace), selected.iterations.clone());
-        analysis.iterations = OnceLock::from(measured);
+        let own = measured(&analysis.communication, &tree(trace), selected.iterations.clone());
+        let is_of_steps = selected.steps.is_some();
+        analysis.iterations = OnceLock::from(if is_of_steps { own.with_steps_of(&whole) } else { own });
         analysis.is_window = true;
         Ok((analysis, selected))
     }
@@ -188,24 +192,27 @@ impl RocprofAnalysis {
         self.is_window
     }
 
-    fn measured(&self, tree: &TraceTree, detected: Iterations) -> MeasuredIterations {
-        let (trace, events) = (tree.trace(), tree.trace().events());
-        let mut communicates =
-            PerString::new(trace.strings(), |name| self.communication.is_communication(name));
-        let device_events = events.ids().filter_map(|event| match events.category(event) {
-            EventCategory::GPU_MEMCPY => Some((event, Activity::Memcpy)),
-            category if !category.is_device() => None,
-            _ if *communicates.get(events.name(event)) => Some((event, Activity::Communication)),
-            _ => Some((event, Activity::Computation)),
-        });
-        let device_events: Vec<_> = device_events.collect();
-        MeasuredIterations::new(tree, detected, &device_events, &IntervalSet::EMPTY)
-    }
-
     fn counts(&self, process: u32) -> bool {
         let first_alone = self.options.conventions.processes == Processes::First;
         !first_alone || process == 0 || self.profile.source != SourceFormat::Json
     }
+}
+
+fn measured(
+    communication: &CommunicationPatterns,
+    tree: &TraceTree,
+    detected: Iterations,
+) -> MeasuredIterations {
+    let (trace, events) = (tree.trace(), tree.trace().events());
+    let mut communicates = PerString::new(trace.strings(), |name| communication.is_communication(name));
+    let device_events = events.ids().filter_map(|event| match events.category(event) {
+        EventCategory::GPU_MEMCPY => Some((event, Activity::Memcpy)),
+        category if !category.is_device() => None,
+        _ if *communicates.get(events.name(event)) => Some((event, Activity::Communication)),
+        _ => Some((event, Activity::Computation)),
+    });
+    let device_events: Vec<_> = device_events.collect();
+    MeasuredIterations::new(tree, detected, &device_events, &IntervalSet::EMPTY)
 }
 
 impl Iterated for RocprofAnalysis {
@@ -216,7 +223,7 @@ impl Iterated for RocprofAnalysis {
         }
         Some(self.iterations.get_or_init(|| {
             let tree = tree(self.profile.to_trace());
-            self.measured(&tree, Iterations::detect(&tree, &DetectOptions::default()))
+            measured(&self.communication, &tree, Iterations::detect(&tree, &DetectOptions::default()))
         }))
     }
 

@@ -64,6 +64,8 @@ pub const CRITICAL_PATH: &str = "critical_path";
 pub const DIFF_LEDGER: &str = "diff_ledger";
 /// Units of difference of two runs.
 pub const DIFF_UNITS: &str = "diff_units";
+/// What both runs repeat, with the times of one.
+pub const DIFF_CLASSES: &str = "diff_classes";
 /// What two runs repeat whose recordings are cut differently.
 pub const REPEATED_PARTS: &str = "repeated_parts";
 /// Both runs node by node.

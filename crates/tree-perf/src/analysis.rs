@@ -316,8 +316,7 @@ impl Analysis {
 
     /// Time in which devices may have worked without a record, which is no idle time.
     pub fn unrecorded(&self) -> &IntervalSet {
-        static NONE: IntervalSet = IntervalSet::EMPTY;
-        if self.options.conventions.is_full() { &self.tree.unrecorded().time } else { &NONE }
+        unrecorded_time(&self.tree, &self.options)
     }
 
     /// Time between cycles of the recorder, which says nothing of the program.
@@ -337,10 +336,27 @@ impl Analysis {
             .get_or_init(|| self.measured(Iterations::detect(&self.tree, &DetectOptions::default())))
     }
 
-    /// Says that the trace is a window of a recording, with these iterations in it.
-    pub fn look_at(&mut self, detected: Iterations) {
+    /// The iterations of a recording as an analysis with these options would measure them; for that of a window of it.
+    #[must_use]
+    pub fn iterations_of(tree: &TraceTree, options: &AnalysisOptions) -> MeasuredIterations {
+        let mut options = options.clone();
+        options.adapt_to(tree.trace().facts());
+        let device = DeviceEvents::collect(tree, &options.communication);
+        let counted = (0..device.len()).filter(|&at| options.include_unlinked_kernels || device.linked[at]);
+        let counted: Vec<_> = counted.map(|at| (device.ids[at], device.activity[at])).collect();
+        let found = Iterations::detect(tree, &DetectOptions::default());
+        MeasuredIterations::new(tree, found, &counted, unrecorded_time(tree, &options))
+    }
+
+    /// Says that the trace is a window of a recording, with these iterations in it. The steps of `whole` are those of the
+    /// recording, where the window is made of steps.
+    pub fn look_at(&mut self, detected: Iterations, whole: Option<&MeasuredIterations>) {
         self.is_window = true;
-        self.iterations = OnceLock::from(self.measured(detected));
+        let measured = self.measured(detected);
+        self.iterations = OnceLock::from(match whole {
+            Some(whole) => measured.with_steps_of(whole),
+            None => measured,
+        });
     }
 
     /// Sets who knows the work of the steps.
@@ -388,6 +404,11 @@ impl Analysis {
     pub(crate) fn overlaps(&self) -> &OverlapIndex {
         self.overlaps.get_or_init(|| OverlapIndex::new(self))
     }
+}
+
+fn unrecorded_time<'t>(tree: &'t TraceTree, options: &AnalysisOptions) -> &'t IntervalSet {
+    static NONE: IntervalSet = IntervalSet::EMPTY;
+    if options.conventions.is_full() { &tree.unrecorded().time } else { &NONE }
 }
 
 /// The bundled architecture of the first device that the trace describes.

@@ -118,6 +118,8 @@ pub struct TimeBudget {
     pub time: Interval,
     /// Whether the host began and ended it: the device may have worked for it earlier or later. Else device work bounds it.
     pub is_host_time: bool,
+    /// Whether it is as long as the step is in the sheet `iterations`.
+    pub is_step: bool,
     /// Work that computes ran.
     pub computation: i64,
     /// Communication ran, and no computation.
@@ -295,6 +297,7 @@ impl GapCauses {
             device,
             time,
             is_host_time: false,
+            is_step: false,
             computation: work.computation.shared_time(time),
             exposed_communication: work.communication.shared_time(time),
             exposed_copies: work.copies.shared_time(time),

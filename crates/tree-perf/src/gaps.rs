@@ -185,8 +185,9 @@ impl Analysis {
         for stretch in self.stretches(causes, &launches) {
             if let Some(time) = self.bounds(&stretch, &launches) {
                 let is_host_time = self.projected_track(&stretch).is_none();
+                let is_step = self.step(&stretch).is_some();
                 let stretch_budgets = self.budgets_of(&stretch, time);
-                budgets.extend(stretch_budgets.map(|budget| TimeBudget { is_host_time, ..budget }));
+                budgets.extend(stretch_budgets.map(|budget| TimeBudget { is_host_time, is_step, ..budget }));
             }
         }
         budgets
@@ -236,8 +237,16 @@ impl Analysis {
         Some(Interval::new(end - figures.duration(step), end))
     }
 
-    /// From when to when a stretch is: on the host, or from the first start to the last end of what it launches, if anything.
+    /// When a step ran on the device, where budgets are of steps.
+    fn step(&self, stretch: &Stretch) -> Option<Interval> {
+        (self.options().budget == BudgetBounds::Step).then(|| self.step_time(stretch.index))?
+    }
+
+    /// From when to when a stretch is: as a step, on the host, or from the first start to the last end of what it launches, if anything.
     fn bounds(&self, stretch: &Stretch, launches: &Launches) -> Option<Interval> {
+        if let Some(step) = self.step(stretch) {
+            return Some(step);
+        }
         match self.projected_track(stretch) {
             Some(track) => {
                 let times = launches.of(track, stretch.host).map(|event| interval(self.trace(), event));

@@ -91,8 +91,11 @@ pub(crate) fn without_numbers(name: &str) -> String {
 #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum BudgetBounds {
-    /// From the begin to the end of the iteration on the host, whatever the device does then.
+    /// The iteration as the sheet `iterations` has it, which ends with its device work; for ranges of a name, their time on
+    /// the host.
     #[default]
+    Step,
+    /// From the begin to the end of the iteration on the host, whatever the device does then.
     Host,
     /// From the first start to the last end of the device work that the thread of the iteration launched in it.
     Projected,
@@ -100,7 +103,7 @@ pub enum BudgetBounds {
 
 #[cfg(feature = "clap")]
 const BUDGET_BOUNDS: &[(&str, BudgetBounds)] =
-    &[("host", BudgetBounds::Host), ("projected", BudgetBounds::Projected)];
+    &[("step", BudgetBounds::Step), ("host", BudgetBounds::Host), ("projected", BudgetBounds::Projected)];
 
 /// Options of an analysis and of the sheets made from it. The defaults are those of the report.
 #[derive(Clone, Debug)]
@@ -138,11 +141,12 @@ pub struct AnalysisOptions {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_parser = flags::expression::<IterationName>()))]
     pub iteration: Option<IterationName>,
 
-    /// Span that each row of time_budget breaks down: the iteration on the host, or the device work that the
-    /// iteration's thread launched during it (projected)
+    /// Span that each row of time_budget breaks down: the duration in the sheet iterations (step; ranges of --iteration
+    /// on the host), the time on the host, or the device work that the iteration's thread launched during it
+    /// (projected)
     #[cfg_attr(
         feature = "clap",
-        arg(long, value_name = "BOUNDS", value_parser = flags::one_of(BUDGET_BOUNDS), default_value = "host")
+        arg(long, value_name = "BOUNDS", value_parser = flags::one_of(BUDGET_BOUNDS), default_value = "step")
     )]
     pub budget: BudgetBounds,
 

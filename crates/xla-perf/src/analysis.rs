@@ -73,17 +73,24 @@ impl JaxAnalysis {
     /// # Errors
     /// When the profile has no such window.
     pub fn from_window(
-        mut profile: Profile,
+        profile: Profile,
         options: JaxOptions,
         window: &Window,
     ) -> Result<(Self, Selected), WindowError> {
+        let whole = Self::with_iterations(profile, options.clone(), None);
+        let (mut profile, whole) = (whole.profile, whole.iterations);
         let tree = take_tree(&mut profile);
-        let selected = window.select(&tree, Iterations::detect(&tree, &DetectOptions::default()))?;
+        let found = whole.as_ref().map(|whole| whole.detected().clone());
+        let found = found.unwrap_or_else(|| Iterations::detect(&tree, &DetectOptions::default()));
+        let selected = window.select(&tree, found)?;
         profile.trace = tree.into_trace();
         let lines = profile.planes.iter().flat_map(|plane| &plane.lines);
         let sums_left_out = lines.map(|line| line.aggregated.len()).sum();
         profile.retain(|event| selected.events.contains(event));
-        let analysis = Self::with_iterations(profile, options, Some(selected.iterations.clone()));
+        let mut analysis = Self::with_iterations(profile, options, Some(selected.iterations.clone()));
+        if let (Some(_), Some(whole)) = (&selected.steps, whole) {
+            analysis.iterations = analysis.iterations.map(|own| own.with_steps_of(&whole));
+        }
         let window_end = matches!(window, Window::Microseconds(_)).then_some(Picoseconds(selected.time.end));
         Ok((JaxAnalysis { is_window: true, window_end, sums_left_out, ..analysis }, selected))
     }

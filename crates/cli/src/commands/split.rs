@@ -152,7 +152,7 @@ fn list(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize], style: Style) -
             tokens => grouped(tokens.unsigned_abs().into()),
         }),
         TextColumn::right("start ms", |index: &usize| milliseconds(step(index).start)),
-        TextColumn::right("length ms", |index: &usize| milliseconds(step(index).end - step(index).start)),
+        TextColumn::right("on host ms", |index: &usize| milliseconds(step(index).end - step(index).start)),
         TextColumn::right("GPU events", |&index: &usize| {
             grouped(membership.device_work(index).events as u128)
         }),
@@ -174,7 +174,7 @@ fn list_json(tree: &TraceTree, steps: &[SplitStep], chosen: &[usize]) -> Vec<Val
             "phase": step.work.phase.to_string(),
             "tokens": Some(step.work.batch_size).filter(|&tokens| tokens > 0),
             "start_ms": ms(step.start),
-            "duration_ms": ms(step.end - step.start),
+            "host_ms": ms(step.end - step.start),
             "device_events": work.events,
             "device_ms": ms(work.busy),
             "annotation": step.annotation.map(|event| trace.name(event)),

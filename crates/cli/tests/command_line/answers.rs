@@ -551,7 +551,7 @@ fn answers_say_what_was_asked_with_defaults() {
     let trace = "trace.json.gz";
     assert_eq!(
         options(&["report", trace, "--no-hash", "--threads", "1", "--topk_ops", "3"]),
-        json!(["--budget host", "--link-by correlation", "--sheet-names documented", "--topk_ops 3"])
+        json!(["--budget step", "--link-by correlation", "--sheet-names documented", "--topk_ops 3"])
     );
     let named = place.path("trace.json.gz");
     let named = named.to_str().unwrap();

@@ -110,7 +110,7 @@ fn iterations_are_ranges_of_a_name() {
     let wall = "Wall (ms)";
     assert_ne!(of_host.column("time_budget", wall), of_device.column("time_budget", wall));
     let refused = place.run("nsys step.sqlite --budget both").exits_with(2);
-    assert!(refused.err.contains("[possible values: host, projected]"), "{}", refused.err);
+    assert!(refused.err.contains("[possible values: step, host, projected]"), "{}", refused.err);
     place.run("nsys step.sqlite").exits_with(0).with_summary(&["GPU 0 is idle for", "the longest gap, "]);
 }
 

@@ -17,7 +17,7 @@ class ReportOptions(TypedDict, total=False):
     micro_idle_thresh_us: float
     """Divide idle time into gaps shorter than this, in µs, and longer ones."""
     iteration: str
-    budget: Literal["host", "projected"]
+    budget: Literal["step", "host", "projected"]
     kernel_details: bool
     topk_kernels: int
     short_kernel_study: bool

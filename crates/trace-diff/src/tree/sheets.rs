@@ -216,7 +216,7 @@ fn classes<'a, T: Borrow<TraceTree> + Send + Sync + 'a>() -> Sheet<'a, TreeDiff<
             .field(|row: &Row| row.uids[B].into()),
     ];
     Sheet::with_context(
-        "diff_classes",
+        names::DIFF_CLASSES,
         "Parts that repeat in both runs with the same operators and shapes, such as a model's layers, and whether A and B differ by more than the occurrences vary.",
         fields,
         |diff: &'a TreeDiff<T>| {

@@ -55,9 +55,16 @@ pub(super) fn sheet<'a>() -> Sheet<'a, Analysis> {
             .with_role(Role::Name)
             .field(|row: &TimeBudget| row.index.into()),
         DEVICE.field(|row: &TimeBudget| row.device.into()),
-        Column::text("bounds", "What Wall (ms) spans. device work: from first start to last end. host: the iteration's time on the host; its device work may lie outside, so Wall (ms) is not the duration in iterations.")
-            .field(|row: &TimeBudget| (if row.is_host_time { "host" } else { "device work" }).into()),
-        time(Column::milliseconds("Wall (ms)", "Duration: for an iteration, its time on the host, or with --budget projected, the span of its device work. The parts add up to it.")
+        Column::text("bounds", "What Wall (ms) spans. step: the duration in iterations. device work: from first start to last end. host: the time on the host; its device work may lie outside, so Wall (ms) is not the duration in iterations.")
+            .field(|row: &TimeBudget| {
+                match (row.is_step, row.is_host_time) {
+                    (true, _) => "step",
+                    (false, true) => "host",
+                    (false, false) => "device work",
+                }
+                .into()
+            }),
+        time(Column::milliseconds("Wall (ms)", "Duration: for an iteration that of the sheet iterations, or with --budget host or projected, its time on the host or the span of its device work. The parts add up to it.")
             .with_role(Role::Headline), |row| row.time.length()),
         time(Column::milliseconds("Compute (ms)", "Time with computation."), |row| row.computation),
         time(Column::milliseconds("Exposed Communication (ms)", "Communication time without computation."), |row| row.exposed_communication),

@@ -564,6 +564,43 @@ fn the_server_and_the_command_line_give_equal_values() {
     assert!(is_rounded(&why(&from_server), &why(&of_program(&["why", TRAINING, "aten::mm"]))));
 }
 
+#[test]
+fn a_step_has_one_length_for_agents() {
+    let mut server = Server::start(&testdata(), &[]);
+    let program = |arguments: &[&str]| -> Value {
+        let output =
+            Command::new(PROGRAM).current_dir(testdata()).args(arguments).arg("--json").output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let cells = |answer: &Value, columns: &[&str]| -> Vec<Vec<Value>> {
+        let table = &answer["tables"][0];
+        let names: Vec<&Value> =
+            table["columns"].as_array().unwrap().iter().map(|column| &column["name"]).collect();
+        let place = |column: &&str| names.iter().position(|name| **name == **column).unwrap();
+        let rows = table["rows"].as_array().unwrap().iter();
+        rows.map(|row| columns.iter().map(|column| row[place(column)].clone()).collect()).collect()
+    };
+    let times = ["duration (ms)", "exposed communication (ms)"];
+    let known = program(&["table", TRAINING, "iterations", "--select", &times.join(",")]);
+    let known = cells(&known, &times);
+    let mut table = |asked: Value| server.call("table", asked);
+    let whole = table(json!({"trace": TRAINING, "name": "iterations", "select": times}));
+    assert!(is_rounded(&json!(cells(&whole, &times)), &json!(known)), "{whole}");
+    let budgets = table(json!({
+        "trace": TRAINING, "name": "time_budget",
+        "filter": [{"column": "bounds", "op": "eq", "value": "step"}],
+        "select": ["Wall (ms)", "Exposed Communication (ms)"],
+    }));
+    let budgets = cells(&budgets, &["Wall (ms)", "Exposed Communication (ms)"]);
+    assert!(is_rounded(&json!(budgets), &json!(known)), "{budgets:?} {known:?}");
+    for (step, known) in known.iter().enumerate() {
+        let asked =
+            json!({"trace": TRAINING, "name": "iterations", "select": times, "window": {"step": step}});
+        let of_window = cells(&table(asked), &times);
+        assert!(is_rounded(&json!(of_window), &json!([known])), "step {step}: {of_window:?} {known:?}");
+    }
+}
+
 /// Recordings of the corpus, of all kinds; the tests of the Python package ask the same of them.
 const CORPUS: &str = include_str!("recordings_of_the_corpus.txt");
 
