@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 static FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -31,7 +32,13 @@ pub fn remove_unfinished() -> Removed {
     let mut files = files();
     while let Some(path) = files.pop_first() {
         // The program ends; nobody could be told. Threads may still add to a folder.
-        let _ = fs::remove_file(&path).or_else(|_| (0..9).try_for_each(|_| fs::remove_dir_all(&path)));
+        let _ = fs::remove_file(&path);
+        for _ in 0..20 {
+            if fs::symlink_metadata(&path).is_err() || fs::remove_dir_all(&path).is_ok() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
     }
     Removed { _files: files }
 }

@@ -87,6 +87,8 @@ pub struct CriticalPath {
     pub time: Range<i64>,
     /// The path, in order.
     pub parts: Vec<PathPart>,
+    /// Of the parts together: each row of a table asks for its share.
+    length: i64,
     /// The edges of the graph; empty unless they were asked for.
     pub edges: Vec<DagEdge>,
     /// What the changes would bring.
@@ -101,7 +103,7 @@ impl CriticalPath {
     pub fn new(tree: TraceTree, options: &PathOptions) -> Self {
         let recorded = Recorded::new(&tree, &options.scope, &options.communication);
         let (mut circular, mut edges) = (0, Vec::new());
-        let parts = match options.mode {
+        let parts: Vec<PathPart> = match options.mode {
             PathMode::Wall => recorded.wall_path().into_iter().map(PathPart::from).collect(),
             PathMode::Dag => {
                 let path = match options.all_edges {
@@ -146,7 +148,8 @@ impl CriticalPath {
             let first = held.first().map(|&launch| events.uid(launch));
             faults.extend(first.map(|first| (Fault::FullQueue, held.len() as u64, Some(first))));
         }
-        CriticalPath { tree, mode: options.mode, time, parts, edges, what_if, faults }
+        let length = parts.iter().map(|part| part.duration).sum();
+        CriticalPath { tree, mode: options.mode, time, parts, length, edges, what_if, faults }
     }
 
     /// The recording.
@@ -164,7 +167,7 @@ impl CriticalPath {
     /// Length of the path, in the trace's unit.
     #[must_use]
     pub fn length(&self) -> i64 {
-        self.parts.iter().map(|part| part.duration).sum()
+        self.length
     }
 
     /// Time of each class that the path has, the most first, in the trace's unit.

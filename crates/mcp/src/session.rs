@@ -313,18 +313,19 @@ fn memory_of(report: &Report) -> u64 {
     /// Of a report, however small its recording: held by the server, recordings of 1,525 to 3,060 events took 1.5 to 2.7 MB each
     /// (`VmRSS` of /proc after opening 2, 18 and 64 of them).
     const REPORT: u64 = 2 << 20;
-    /// Of a cell with a short text.
+    /// Of a cell, its text apart.
     const CELL: u64 = 24;
     /// Of an event. While its report was made, a trace of 732,646 took 273 bytes each at the peak
     /// (`/usr/bin/time -v tracelens report big.json --json`); held, it takes less.
     const EVENT: u64 = 280;
     let tables = report.tables.tables().iter();
-    let cells: u64 = tables.map(|table| (table.height() * table.columns().len()) as u64).sum();
+    let cells: u64 = tables.clone().map(|table| (table.height() * table.columns().len()) as u64).sum();
+    let texts: usize = tables.flat_map(|table| table.columns()).map(|column| column.text_bytes()).sum();
     let events = match &report.analysis {
         Analysed::Trace(analysis, _) => analysis.trace().events().len() as u64,
         _ => cells,
     };
-    REPORT + cells * CELL + events * EVENT
+    REPORT + cells * CELL + texts as u64 + events * EVENT
 }
 
 #[cfg(test)]

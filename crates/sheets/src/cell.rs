@@ -146,6 +146,26 @@ pub enum Nested {
     Record(Vec<(Cow<'static, str>, Nested)>),
 }
 
+impl Nested {
+    /// Bytes of the texts in it, and of the values themselves.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let own = size_of::<Nested>();
+        match self {
+            Nested::Text(text) => own + text.len(),
+            Nested::List(items) | Nested::Tuple(items) => {
+                own + items.iter().map(Nested::text_bytes).sum::<usize>()
+            }
+            Nested::Names(names) => {
+                own + names.iter().map(|name| size_of::<String>() + name.len()).sum::<usize>()
+            }
+            Nested::Record(entries) => {
+                own + entries.iter().map(|(key, value)| key.len() + own + value.text_bytes()).sum::<usize>()
+            }
+            _ => own,
+        }
+    }
+}
+
 impl fmt::Display for Nested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -571,6 +571,16 @@ impl TableColumn {
         TableColumn { name: self.name.clone(), caveats: self.caveats.clone(), absences, values, ..*self }
     }
 
+    /// About how much memory the texts of its cells take, in bytes.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        match &self.values {
+            Values::Text(texts) => texts.text.len(),
+            Values::Nested(values) => values.iter().flatten().map(Nested::text_bytes).sum(),
+            _ => 0,
+        }
+    }
+
     /// The cells, in order.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell<'_>> {
         (0..self.len()).map(|row| self.cell(row))
@@ -687,6 +697,7 @@ mod tests {
         let bytes: usize = column.cells().map(|cell| cell.text().len()).sum();
         assert!(bytes < MOST_TEXT + (4 << 20), "{bytes}");
         assert_eq!(column.cell(0).text(), long);
+        assert_eq!(column.text_bytes(), bytes);
         assert_eq!(column.cell(99).text().chars().count(), SHORT + 1);
         assert!(column.caveats()[0].text.starts_with("67 texts are cut"), "{:?}", column.caveats());
         assert!(names(&["a", "b"]).caveats().is_empty());

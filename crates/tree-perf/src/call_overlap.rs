@@ -33,15 +33,10 @@ pub(crate) fn call_overlap(
     let mut partners: Vec<EventId> =
         group.pairs.iter().map(|pair| overlaps.ids[pair.partner as usize]).collect();
     partners.sort_by_key(|&partner| (trace.events().start(partner), partner));
-    let mut names: Vec<StringId> = Vec::new();
-    for partner in partners {
-        let name = trace.events().name(partner);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names: IndexSet<StringId> =
+        partners.into_iter().map(|partner| trace.events().name(partner)).collect();
     let share = round2(group.share_of_runtime(group.overlapped));
-    (Some(name_lists.intern(names)), CallOverlap { kernels, share: Some(share) })
+    (Some(name_lists.intern(names.into_iter().collect())), CallOverlap { kernels, share: Some(share) })
 }
 
 fn by_name(analysis: &Analysis, overlaps: &OverlapIndex, group: &GroupOverlap) -> Vec<ListedKernel> {

@@ -7,6 +7,8 @@ use sheets::Nested;
 use trace_ingest::{Category, EventId};
 use trace2tree::{CallStackOptions, Caller, TraceTree, frame_function, is_framework_wrapper, module_class};
 
+use crate::IndexSet;
+
 const NOT_FOUND: &str = "Not found";
 
 /// Where no module is around a call.
@@ -30,13 +32,9 @@ pub(crate) fn module_call_stack(tree: &TraceTree, call: EventId) -> Nested {
 /// Frames from the outermost to the kernels of an operator: one list for one kernel; for several the common frames
 /// followed by a list per distinct rest.
 pub(crate) fn call_stack(tree: &TraceTree, operator: EventId, kernels: &[EventId]) -> Nested {
-    let mut paths: Vec<Vec<Cow<'_, str>>> = Vec::new();
-    for &kernel in kernels {
-        let path = kernel_path(tree, operator, kernel);
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let paths: IndexSet<Vec<Cow<'_, str>>> =
+        kernels.iter().map(|&kernel| kernel_path(tree, operator, kernel)).collect();
+    let paths = Vec::from_iter(paths);
     match &paths[..] {
         [] => Nested::Text(NOT_FOUND.to_owned()),
         [path] => list(path, &[]),

@@ -424,3 +424,28 @@ fn a_file_gives_the_same_report_on_any_number_of_threads() {
     };
     assert_eq!(said("1"), said("4"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_never_ends_ends_with_the_program() {
+    let Some(_) = testdata::python3() else { return };
+    let place = Workplace::with(trace(&one_operator()));
+    place.put("my.py", "import os\nopen('started', 'w').write(str(os.getpid()))\nwhile True: pass\n");
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_tracelens"));
+    let program = program.args(["report", "trace.json", "--extension_file", "my.py", "-q"]);
+    let mut program = program.current_dir(place.path(".")).spawn().unwrap();
+    let wait_for = |is_so: &dyn Fn() -> bool| {
+        let since = std::time::Instant::now();
+        while !is_so() && since.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert!(is_so());
+    };
+    let process = || std::fs::read_to_string(place.path("started")).unwrap_or_default();
+    wait_for(&|| !process().is_empty());
+    let ended = std::path::PathBuf::from(format!("/proc/{}/exe", process()));
+    assert!(ended.exists());
+    program.kill().unwrap();
+    program.wait().unwrap();
+    wait_for(&|| std::fs::read_link(&ended).is_err());
+}

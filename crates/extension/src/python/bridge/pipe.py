@@ -22,6 +22,8 @@ import io
 import json
 import math
 import os
+import threading
+import time
 import types
 
 sys.dont_write_bytecode = True

@@ -168,11 +168,24 @@ def memory_limits(limit):
             lambda: resource.setrlimit(resource.RLIMIT_AS, (hard, hard)))
 
 
+def end_with_parent():
+    """Ends the process when the program is gone, whatever the user's file does then."""
+    parent = os.getppid()
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main(memory, seconds):
     global PIPE
     PIPE = Pipe()
     printed = sys.stdout = sys.stderr = Printed(PIPE)
     sys.meta_path.insert(0, Modules())
+    end_with_parent()
     limit, room = memory_limits(memory)
     # A pass makes many events, none of which is garbage.
     gc.set_threshold(100_000, 50, 100)
