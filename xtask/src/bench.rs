@@ -13,6 +13,7 @@ mod table;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::{ChoreResult, Outcome, build_program};
 use floor::Floor;
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     /// budgets; needs valgrind, and a binary with symbols
     #[arg(long)]
     instructions: bool,
+    /// Instead of all else, hold a report of a million events against Python's json.loads of the same text; needs python3
+    #[arg(long, conflicts_with = "instructions")]
+    yardstick: bool,
     /// Binary to run [default: build what is published; for --instructions, what `cargo build --release` makes]
     #[arg(long)]
     bin: Option<PathBuf>,
@@ -75,10 +79,13 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
     };
     let cache = arguments.cache.clone().unwrap_or_else(|| root.join("target/bench-traces"));
     let write = |arguments: &[&str], out: &Path| input::write_by_study(root, arguments, out);
-    if arguments.instructions {
+    if arguments.instructions || arguments.yardstick {
         let generated = input::generated(&cache, &[MEDIUM], &write)?;
-        let trace = generated.first().ok_or("no trace was generated")?;
-        return instructions::run(&binary, &trace.path, MEDIUM);
+        let trace = &generated.first().ok_or("no trace was generated")?.path;
+        return match arguments.instructions {
+            true => instructions::run(&binary, trace, MEDIUM),
+            false => yardstick(&Program::new(binary)?, trace, arguments.runs),
+        };
     }
     let floor = floor::build(root)?;
     let corpus = arguments.corpus.clone().unwrap_or_else(testdata::corpus_folder);
@@ -112,6 +119,25 @@ pub(crate) fn run(arguments: &Arguments, root: &Path) -> ChoreResult {
         eprintln!("bench: wrote {}", picture.display());
     }
     Ok(if failed == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+/// A report beside what Python takes to parse the text of its trace: a measure that anyone can repeat.
+fn yardstick(program: &Program, trace: &Path, runs: u32) -> ChoreResult {
+    const PARSE: &str = "import json, sys, time\ntext = open(sys.argv[1], 'rb').read()\nstart = time.perf_counter()\n\
+                         json.loads(text)\nprint(time.perf_counter() - start)";
+    let (mut ours, mut python) = (Vec::new(), Vec::new());
+    for _ in 0..runs {
+        ours.push(program.run(trace)?.wall_seconds);
+        let output = Command::new("python3").args(["-c", PARSE]).arg(trace).output()?;
+        let seconds = String::from_utf8_lossy(&output.stdout).trim().parse::<f64>();
+        python.push(seconds.map_err(|_| format!("python3: {}", String::from_utf8_lossy(&output.stderr)))?);
+    }
+    let (ours, python) = (median(ours).unwrap_or_default(), median(python).unwrap_or_default());
+    println!(
+        "report {ours:.3} s, json.loads {python:.3} s, {:.1} times as long; medians of {runs}",
+        python / ours
+    );
+    Ok(Outcome::Good)
 }
 
 fn measure(input: Input, program: &Program, floor: &Path, runs: u32) -> Result<Row, Box<dyn Error>> {

@@ -2,7 +2,7 @@
 //! compute units, the last of which may be almost empty (Osama et al., *Stream-K*, PPoPP 2023, describe both losses).
 
 /// A matrix product of `m` by `k` and `k` by `n`, `batch` of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Product {
     /// Rows of the result.
     pub m: u64,

@@ -131,6 +131,8 @@ struct Builder<'a> {
     names: Names,
     /// By the name of a kernel: what it says of its tile.
     tiles: HashMap<StringId, Option<Tile>>,
+    /// [`Product::best_fit`] on the units of the device, which many calls share.
+    fits: HashMap<Product, f64>,
     /// The devices that the advice is about; `None` of all.
     devices: Option<BTreeSet<i64>>,
 }
@@ -138,7 +140,14 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(analysis: &'a Analysis) -> Self {
         let devices = analysis.devices_of_slowest_process();
-        Builder { analysis, trace: analysis.trace(), names: Names::default(), tiles: HashMap::new(), devices }
+        Builder {
+            analysis,
+            trace: analysis.trace(),
+            names: Names::default(),
+            tiles: HashMap::new(),
+            fits: HashMap::new(),
+            devices,
+        }
     }
 
     fn name(&mut self, string: StringId) -> u32 {
@@ -293,13 +302,14 @@ impl<'a> Builder<'a> {
     }
 
     /// The work of a call at the peaks of the device.
-    fn least(&self, work: &ChargedWork<'_>, units: Option<u64>) -> Option<LeastTime> {
+    fn least(&mut self, work: &ChargedWork<'_>, units: Option<u64>) -> Option<LeastTime> {
         let figures = work.figures.as_ref()?;
         // Figures of backward work are of all of it, of which these device events may be a part.
         let time_us = self.trace.to_microseconds(work.time);
         let part = if figures.time_us > 0.0 { (time_us / figures.time_us).min(1.0) } else { 1.0 };
-        let fit = |units| self.product(work).map(|product| product.best_fit(units));
-        let quantisation = units.and_then(fit);
+        let product = units.and_then(|units| Some((self.product(work)?, units)));
+        let fit = |(product, units)| *self.fits.entry(product).or_insert_with(|| product.best_fit(units));
+        let quantisation = product.map(fit);
         least_time(figures, part, work.category, work.parameters, quantisation, self.analysis.architecture())
     }
 

@@ -2,7 +2,7 @@
 
 use wide::u8x16;
 
-use super::scanner::{LANES, equal};
+use super::lanes::{LANES, equal};
 
 /// How far a value was skipped: brackets open, inside a string, after a backslash.
 #[derive(Clone, Copy, Debug, Default)]
