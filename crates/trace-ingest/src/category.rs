@@ -20,7 +20,7 @@ macro_rules! known_categories {
         pub(crate) const KNOWN: &[&str] = &[$($text),*];
 
         impl Category {
-            /// The known category with this text.
+            /// The known category with this text; of a list (`kernel,x`) the first that is known.
             pub(crate) fn known(text: &[u8]) -> Option<Category> {
                 $(if text == $text.as_bytes() { return Some(Category::$constant); })*
                 // Names of the same in recordings of PyTorch 1.8 to 1.11, which has ranges of the program among the operators.
@@ -30,6 +30,10 @@ macro_rules! known_categories {
                     b"Kernel" => Some(Category::KERNEL),
                     b"Memcpy" => Some(Category::GPU_MEMCPY),
                     b"Memset" => Some(Category::GPU_MEMSET),
+                    list if list.contains(&b',') => {
+                        let mut entries = list.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+                        entries.find_map(|entry| Category::known(entry).filter(|_| !entry.is_empty()))
+                    }
                     _ => None,
                 }
             }
@@ -139,6 +143,8 @@ mod tests {
         assert_eq!(Category::known(b"Trace"), Some(Category::TRACE));
         assert_eq!(Category::known(b"cuda_sync"), None);
         assert_eq!(Category::known(b"Operator"), Some(Category::CPU_OP));
+        assert_eq!(Category::known(b"x, kernel,cpu_op"), Some(Category::KERNEL));
+        assert_eq!(Category::known(b"x,,y"), None);
         assert_eq!(Category::known(b"Memset"), Some(Category::GPU_MEMSET));
         assert_eq!(KNOWN[Category::GPU_MEMSET.0 as usize], "gpu_memset");
     }

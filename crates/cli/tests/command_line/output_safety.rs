@@ -151,10 +151,10 @@ mod interruption {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Starts the program where Ctrl-C is not ignored, as it would be for the jobs of some shells.
+    /// Starts the program where no signal is ignored, as Ctrl-C would be for the jobs of some shells, and SIGHUP by `nohup`.
     fn start(place: &Workplace, arguments: &[&str]) -> Child {
         Command::new("env")
-            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_tracelens")])
+            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tracelens")])
             .args(arguments)
             .current_dir(place.path(""))
             .stdout(Stdio::null())
