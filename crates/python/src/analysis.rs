@@ -10,7 +10,6 @@ use gpu_timeline::{Activity, Breakdown, DeviceEvent};
 use operator_sheets::Figures;
 use perf_models::{Architecture, Category, Tables, Value};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use reference_tools::tracelens;
@@ -21,7 +20,7 @@ use trace_ingest::{
 use trace2tree::{CallStackOptions, OperatorField, PrintOptions, TraceTree, busy_time};
 use tree_perf::{Analysis, AnalysisOptions, Conventions};
 
-use crate::boundary::{failed, guarded, refused, refused_with, without_lock};
+use crate::boundary::{failed, guarded, refused, refused_with, unknown, without_lock};
 use crate::table::Table;
 use crate::timeline::{self, AskedWindow};
 
@@ -116,13 +115,13 @@ impl NativeAnalysis {
 
     fn find(&self, uid: u32) -> PyResult<EventId> {
         let found = self.trace().events().find_uid(uid);
-        found.ok_or_else(|| PyKeyError::new_err(format!("the recording has no event {uid}")))
+        found.ok_or_else(|| unknown(format_args!("the recording has no event {uid}"), None))
     }
 
     /// An event that is a node of the tree.
     fn node_event(&self, uid: u32) -> PyResult<EventId> {
         let node = self.find(uid).ok().filter(|&event| self.tree().contains(event));
-        node.ok_or_else(|| PyKeyError::new_err(format!("the tree has no event {uid}")))
+        node.ok_or_else(|| unknown(format_args!("the tree has no event {uid}"), None))
     }
 
     fn uid(&self, event: EventId) -> u32 {

@@ -97,7 +97,7 @@ def test_launchers_have_the_times_of_the_sheets(
     analyzer: compat.TreePerfAnalyzer, trace: tl.Trace, launchers: pandas.DataFrame
 ) -> None:
     total = launchers[DIRECT].sum()
-    assert total == pytest.approx(trace.sheet("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum() * 1e3)
+    assert total == pytest.approx(trace.table("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum() * 1e3)
     assert launchers[["UID", "op category"]].duplicated().sum() == 0
     details = [sum(kernel["dur"] for kernel in kernels) for kernels in launchers["kernel_details"]]
     assert all(details[row] >= launchers[DIRECT][row] - 1e-6 for row in range(len(launchers)))
@@ -114,18 +114,18 @@ def test_launchers_have_the_times_of_the_sheets(
 def test_summaries_have_the_rows_of_the_sheets(trace: tl.Trace, launchers: pandas.DataFrame) -> None:
     of = compat.TreePerfAnalyzer
     summary = of.get_df_kernel_launchers_summary(launchers)
-    sheet = trace.sheet("ops_summary").to_pandas()
+    sheet = trace.table("ops_summary").to_pandas()
     assert dict(zip(summary["name"], summary[f"{DIRECT}_ms"])) == pytest.approx(
         dict(zip(sheet["name"], sheet[f"{DIRECT}_ms"]))
     )
     assert dict(zip(summary["name"], summary["Count"])) == dict(zip(sheet["name"], sheet["Count"]))
     by_category = of.get_df_kernel_launchers_summary_by_category(launchers)
-    sheet = trace.sheet("ops_summary_by_category").to_pandas()
+    sheet = trace.table("ops_summary_by_category").to_pandas()
     assert dict(zip(by_category["op category"], by_category[f"{DIRECT}_ms"])) == pytest.approx(
         dict(zip(sheet["op category"], sheet[f"{DIRECT}_ms"]))
     )
     unique = of.get_df_kernel_launchers_unique_args(launchers, agg_metrics=["mean", "std"], include_pct=True)
-    sheet = trace.sheet("ops_all").to_pandas() if "ops_all" in trace else trace.sheet("ops_unique_args").to_pandas()
+    sheet = trace.table("ops_all").to_pandas() if "ops_all" in trace else trace.table("ops_unique_args").to_pandas()
     assert len(unique) == len(sheet)
     assert list(unique["ex_UID"]) == list(sheet["ex_UID"])
     assert list(unique[f"{DIRECT}_mean"]) == pytest.approx(list(sheet[f"{DIRECT}_mean"]))
@@ -162,7 +162,7 @@ def test_figures_have_the_values_of_the_sheet(analyzer: compat.TreePerfAnalyzer,
     )
     assert len(metrics) == len(events) and {"param: M", "kernel_details", "args"} <= set(metrics.columns)
     assert (metrics["Non-Data-Mov Kernel Time (µs)"] <= metrics["Kernel Time (µs)"]).all()
-    sheet = trace.sheet("unified_perf_summary").to_pandas().set_index("ex_UID")
+    sheet = trace.table("unified_perf_summary").to_pandas().set_index("ex_UID")
     ours = metrics.set_index("UID")
     shared = sheet.index.intersection(ours.index)
     assert len(shared) > 3
@@ -199,7 +199,7 @@ def test_calls_without_a_model_say_so(analyzer: compat.TreePerfAnalyzer) -> None
 
 def test_the_timeline_is_that_of_the_sheet(analyzer: compat.TreePerfAnalyzer, trace: tl.Trace) -> None:
     timeline = analyzer.get_df_gpu_timeline().set_index("type")
-    sheet = trace.sheet("gpu_timeline").to_pandas().set_index("type")
+    sheet = trace.table("gpu_timeline").to_pandas().set_index("type")
     assert dict(timeline["time ms"]) == pytest.approx({kind: sheet["time ms"][kind] for kind in timeline.index})
     split = analyzer.get_df_gpu_timeline(micro_idle_thresh_us=10, gpu_pid=0).set_index("type")["time ms"]
     assert split["micro_idle_time"] + split["macro_idle_time"] == pytest.approx(timeline["time ms"]["idle_time"])
@@ -362,7 +362,7 @@ def test_the_report_is_a_dictionary_of_frames(trace: tl.Trace, tmp_path: Path) -
         gpu_arch_platform="H100",
     )
     sums = frames["ops_summary"][f"{DIRECT}_ms"].sum()
-    assert sums == pytest.approx(trace.sheet("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum())
+    assert sums == pytest.approx(trace.table("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum())
     assert {"kernel_summary", "unified_perf_summary", "GEMM"} <= set(frames)
     assert "micro_idle_time" in set(frames["gpu_timeline"]["type"])
     assert book.exists() and (folder / "ops_summary.csv").exists()

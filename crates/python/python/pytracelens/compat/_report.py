@@ -146,5 +146,5 @@ def generate_perf_report_pytorch(
     if output_csvs_dir is not None:
         native.save_csvs(os.fspath(output_csvs_dir))
     report = Report(native)
-    frames: dict[str, pandas.DataFrame] = {name: report.sheet(name).to_pandas() for name in report}
+    frames: dict[str, pandas.DataFrame] = {name: report.table(name).to_pandas() for name in report}
     return frames
