@@ -68,6 +68,11 @@ pub(crate) fn refused_by(said: &dyn Diagnostic) -> PyErr {
     TraceError::new_err(told(in_one_line(said), "bad-value".to_owned(), help(said), None))
 }
 
+/// Why a model has no figure.
+pub(crate) fn refused_by_reason(undefined: perf_models::Undefined) -> PyErr {
+    refused(undefined.reason)
+}
+
 /// A name that there is not, with the code of what says so.
 pub(crate) fn unknown_by(said: &dyn Diagnostic) -> PyErr {
     UnknownName::new_err(told(in_one_line(said), "unknown-name".to_owned(), help(said), None))

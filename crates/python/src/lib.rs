@@ -2,6 +2,7 @@
 
 mod analysis;
 mod boundary;
+mod perf_model;
 mod rows;
 mod table;
 mod timeline;
@@ -16,6 +17,7 @@ use answers::{
     Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run,
     TraceReporter, TreeQuery, TreeStart, WhyError, table_named,
 };
+use multi_rank::JobOptions;
 use perf_gate::{Gate, Thresholds, Verdict};
 use perf_models::Precision;
 use pyo3::prelude::*;
@@ -232,10 +234,20 @@ fn report(py: Python<'_>, path: PathBuf, asked: &str) -> PyResult<NativeReport> 
 
 /// Makes the report of a job from the recordings of its ranks.
 #[pyfunction]
-#[pyo3(signature = (paths, threads))]
-fn read_ranks(py: Python<'_>, paths: Vec<PathBuf>, threads: Option<usize>) -> PyResult<NativeReport> {
+#[pyo3(signature = (paths, threads, statistics = None))]
+fn read_ranks(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    threads: Option<usize>,
+    statistics: Option<Vec<String>>,
+) -> PyResult<NativeReport> {
+    let mut analysis = JobOptions::default();
+    if let Some(statistics) = statistics {
+        let statistics = statistics.iter().map(|name| name.parse());
+        analysis.agg_metrics = statistics.collect::<Result<_, _>>().map_err(refused)?;
+    }
     let report = without_lock(py, None, threads, &paths, |reading| {
-        RanksReporter { count_devices: true, ..RanksReporter::default() }
+        RanksReporter { analysis, count_devices: true, ..RanksReporter::default() }
             .report(&paths, &mut Run { reading, ..Run::default() })
     })?;
     Ok(NativeReport { report: Arc::new(report), paths, command: "ranks" })
@@ -351,6 +363,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model_json, module)?)?;
     module.add_function(wrap_pyfunction!(model_by_sizes_json, module)?)?;
     module.add_function(wrap_pyfunction!(data_type, module)?)?;
+    module.add_function(wrap_pyfunction!(perf_model::gemm_work, module)?)?;
+    module.add_function(wrap_pyfunction!(perf_model::attention_work, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_class::<NativeAnalysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyse, module)?)?;

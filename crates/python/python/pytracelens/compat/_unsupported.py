@@ -20,12 +20,6 @@ class TraceDiff(_Elsewhere):
     _instead = "pytracelens.diff(baseline, candidate)"
 
 
-class NcclAnalyser(_Elsewhere):
-    """Use ``tracelens ranks``."""
-
-    _instead = "the command `tracelens ranks`"
-
-
 class TraceFuse(_Elsewhere):
     """Use ``tracelens fuse``."""
 
