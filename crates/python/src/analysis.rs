@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use reference_tools::tracelens;
 use serde::Deserialize;
+use sheets::Layout;
+use trace_diff::{DiffOptions, TreeDiff, device_rows_sheet, tree_diff_sheets};
 use trace_ingest::{
     ArgumentValue, EventId, LaunchGeometry, Phase, ReadOptions, RowId, StringId, Trace, read_path,
 };
@@ -486,6 +488,28 @@ impl NativeAnalysis {
         let found = parts.iter().filter_map(|&part| Some((part, of(part)?)));
         found.map(|(part, times)| Ok((part, times_dict(py, &times, |time| self.us(time))?))).collect()
     }
+}
+
+/// The tables of what differs between two trees, the baseline's first, with the columns that TraceLens has where it has
+/// them; which event of one is which of the other; and both as one tree, as text.
+#[pyfunction]
+pub(crate) fn tree_diff(
+    py: Python<'_>,
+    baseline: &NativeAnalysis,
+    candidate: &NativeAnalysis,
+) -> PyResult<(Vec<Table>, String)> {
+    guarded(|| {
+        let (tables, text) = py.detach(|| {
+            let diff = TreeDiff::new(baseline.tree(), candidate.tree(), DiffOptions::default());
+            let sheets = tree_diff_sheets().into_iter().chain([device_rows_sheet()]);
+            let tables = sheets.filter_map(|sheet| sheet.table_in(&diff, Layout::Listed).transpose());
+            let mut text = Vec::new();
+            let written = diff.write_merged_tree(&mut text);
+            (tables.collect::<Result<Vec<_>, _>>(), written.map(|()| text))
+        });
+        let tables = tables.map_err(refused)?.iter().map(Table::from_sheet).collect::<PyResult<_>>()?;
+        Ok((tables, String::from_utf8_lossy(&text.map_err(refused)?).into_owned()))
+    })
 }
 
 /// Names of the operators that have a model, by their family.

@@ -371,5 +371,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::breakdown, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::modelled_operators, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::tree_diff, module)?)?;
     Ok(())
 }

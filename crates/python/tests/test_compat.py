@@ -8,6 +8,7 @@ import gzip
 import importlib
 import json
 import pickle
+import pprint
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -336,6 +337,7 @@ def test_events_have_the_rest_when_they_are_asked_for_it() -> None:
     assert "parent" in event() and "colour" not in event() and event().get("colour", 3) == 3
     assert len(event()) == len(whole) and list(event()) == list(whole) and event() == whole and whole == event()
     assert {**event()} == whole and dict(event().items()) == whole and json.loads(json.dumps(event())) == whole
+    assert pprint.pformat(event()) == pprint.pformat(whole)
     assert repr(event()) == repr(whole) and event().copy() == whole and event() | {} == {} | event() == whole
     assert list(pandas.DataFrame([event()]).columns) == list(whole)
     with pytest.raises(KeyError, match="colour"):
@@ -415,6 +417,35 @@ def test_collectives_of_a_job(tmp_path: Path) -> None:
         compat.NcclAnalyser(paths, 2, max_workers=4)
 
 
+def test_two_trees_are_aligned(analyzer: compat.TreePerfAnalyzer, tmp_path: Path) -> None:
+    one = compat.TreePerfAnalyzer.from_file(TRAINING).tree
+    other = compat.TreePerfAnalyzer.from_file(TESTDATA / "generated/rocm_training_step.json.gz").tree
+    diff = compat.TraceDiff(one, other)
+    diff.generate_tracediff_report()
+    stats = diff.diff_stats_df
+    assert {"name", "cpu_op_name", "source", "kernel_time", "lowest_common_ancestor_name"} <= set(stats.columns)
+    assert set(stats["source"]) == {"trace1", "trace2"}
+    for summary in (diff.diff_stats_unique_args_summary_df, diff.diff_stats_names_summary_df):
+        assert summary["kernel_time_sum"].sum() == pytest.approx(stats["kernel_time"].sum())
+        assert summary["num_kernels"].sum() == len(stats) > len(summary)
+    mm = next(event for event in one.events if event["name"] == "aten::mm")
+    mate = diff.get_corresponding_uid(1, mm["UID"])
+    assert diff.variant.get_UID2event(mate)["name"] == "aten::mm" and diff.get_corresponding_uid(2, mate) == mm["UID"]
+    assert diff.get_corresponding_uid(1, 10**9) == -1
+    with pytest.raises(ValueError, match="1 and 2, not 3"):
+        diff.get_corresponding_uid(3, 0)
+    texts = []
+    for is_pruned in (False, True):
+        folder = tmp_path / str(is_pruned)
+        diff.print_tracediff_report_files(folder, prune_non_gpu=is_pruned)
+        texts.append((folder / "merged_tree_output.txt").read_text("utf-8"))
+        assert len(pandas.read_csv(folder / "diff_stats.csv")) == len(stats)
+    # All nodes of the merged tree have device work.
+    assert "aten::mm" in texts[0] and "(0.000 | 0.000 µs)" not in texts[0] and texts[0] == texts[1]
+    same = compat.TraceDiff(one, one)
+    assert same.diff_stats_df.empty and same.diff_stats_names_summary_df.empty
+
+
 def test_modules(analyzer: compat.TreePerfAnalyzer) -> None:
     tree = analyzer.tree
     modules = [event for event in tree.events if event["name"].startswith("nn.Module:")]
@@ -480,7 +511,6 @@ def test_the_report_is_a_dictionary_of_frames(trace: tl.Trace, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("of", "instead"),
     [
-        (compat.TraceDiff, "pytracelens.diff"),
         (compat.TraceFuse, "tracelens fuse"),
         (compat.EventReplayer, "tracelens replay"),
     ],

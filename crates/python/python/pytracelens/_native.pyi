@@ -20,6 +20,7 @@ __all__ = [
     "read",
     "read_ranks",
     "report",
+    "tree_diff",
 ]
 
 __version__: str
@@ -121,4 +122,5 @@ def report(path: str, asked: str) -> NativeReport: ...
 def breakdown(
     events: list[tuple[float, float, str, str]], threshold_us: float | None
 ) -> dict[str, float] | None: ...
+def tree_diff(baseline: NativeAnalysis, candidate: NativeAnalysis) -> tuple[list[Table], str]: ...
 def modelled_operators() -> list[tuple[str, str]]: ...

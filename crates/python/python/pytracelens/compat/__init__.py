@@ -18,6 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from ._analyzer import TreePerfAnalyzer
+from ._diff import TraceDiff
 from ._nccl import NcclAnalyser
 from ._perf_model import GEMM, SDPA
 from ._report import (
@@ -28,7 +29,7 @@ from ._report import (
 )
 from ._timeline import DataLoader, GPUEventAnalyser, merge_intervals
 from ._tree import Event, Events, Tree
-from ._unsupported import EventReplayer, TraceDiff, TraceFuse
+from ._unsupported import EventReplayer, TraceFuse
 
 __all__ = [
     "DataLoader",
@@ -60,6 +61,7 @@ _CLASSES: dict[str, object] = {
     "NcclAnalyser": NcclAnalyser,
     "TraceDiff": TraceDiff,
     "TraceFuse": TraceFuse,
+    "TraceToTree": Tree,
     "TreePerfAnalyzer": TreePerfAnalyzer,
 }
 
@@ -79,6 +81,7 @@ _CONTENTS: dict[str, dict[str, object]] = {
     f"{NAME}.PerfModel.torch_op_mapping": _MODELS,
     f"{NAME}.Reporting": {},
     f"{NAME}.Reporting.generate_perf_report_pytorch": {"generate_perf_report_pytorch": generate_perf_report_pytorch},
+    f"{NAME}.TraceDiff": {"TraceDiff": TraceDiff},
     f"{NAME}.util": {"DataLoader": DataLoader, "merge_intervals": merge_intervals},
 }
 

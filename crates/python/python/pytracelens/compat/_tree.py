@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pprint
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 from weakref import ref
@@ -136,6 +137,12 @@ class Event(dict[str, Any]):
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
         return dict, (dict(self),)
+
+
+# Else `pprint`, which notebooks call on events, would write them into one line: it knows dictionaries by their `__repr__`.
+_printers: Any = getattr(pprint.PrettyPrinter, "_dispatch", {})
+if dict.__repr__ in _printers:
+    _printers[Event.__repr__] = _printers[dict.__repr__]
 
 
 class Events(Sequence[Event]):
