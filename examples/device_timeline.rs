@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), Box<d
     let mut streams: BTreeMap<_, Vec<Interval>> = BTreeMap::new();
     for event in events.ids().filter(|&event| events.category(event).is_device()) {
         let stream = (events.device(event), events.stream(event));
-        streams.entry(stream).or_default().push(Interval::new(events.start(event), events.end(event)));
+        streams.entry(stream).or_default().push(Interval::between(events.start(event), events.end(event)));
     }
     for ((device, stream), spans) in streams {
         let count = spans.len();

@@ -7,13 +7,17 @@ mod find_node;
 mod linear_gpu_time;
 mod load_and_walk;
 mod metal_summary;
+mod model_operations;
+mod own_intervals;
 mod own_model;
 mod own_pass;
 mod own_report;
+mod own_sheet;
 mod petgraph_dot;
 mod rocprof_summary;
 mod rooflines_without_trace;
 mod sample_report;
+mod short_pass;
 mod summarise;
 #[cfg(test)]
 mod tests;
@@ -34,13 +38,17 @@ const EXAMPLES: &[(&str, Example)] = &[
     ("linear_gpu_time", linear_gpu_time::run),
     ("load_and_walk", load_and_walk::run),
     ("metal_summary", metal_summary::run),
+    ("model_operations", model_operations::run),
+    ("own_intervals", own_intervals::run),
     ("own_model", own_model::run),
     ("own_pass", own_pass::run),
     ("own_report", own_report::run),
+    ("own_sheet", own_sheet::run),
     ("petgraph_dot", petgraph_dot::run),
     ("rocprof_summary", rocprof_summary::run),
     ("rooflines_without_trace", rooflines_without_trace::run),
     ("sample_report", sample_report::run),
+    ("short_pass", short_pass::run),
     ("summarise", summarise::run),
     ("top_operators", top_operators::run),
     ("xplane_rate", xplane_rate::run),

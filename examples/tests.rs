@@ -21,6 +21,57 @@ fn load_and_walk_prints_a_subtree_and_a_chain() {
     assert!(text.contains("└── UID: ") && text.contains("1-up:"), "{text}");
 }
 
+/// What somebody tries on the first day: each is short enough to be read at once.
+#[test]
+fn programs_of_a_newcomer_are_short() {
+    for (name, expected) in [
+        ("load_and_walk", " nodes, "),
+        ("model_operations", "4294967296 FLOPs, "),
+        ("own_intervals", "busy 25, "),
+        ("own_sheet", "layers.xlsx"),
+        ("short_pass", " operators called my_model::product"),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name).with_extension("rs");
+        let lines = std::fs::read_to_string(path).unwrap().lines().count();
+        assert!(lines < 40, "{name} has {lines} lines");
+        let folder = tempfile::tempdir().unwrap();
+        let arguments: &[&str] = if name == "own_sheet" { &[folder.path().to_str().unwrap()] } else { &[] };
+        let text = output(name, arguments);
+        assert!(text.contains(expected), "{name}: {text}");
+    }
+}
+
+#[test]
+fn model_operations_know_names_of_python() {
+    let text = output("model_operations", &[]);
+    // 4096·512·1024·2 FLOPs at 989.4 TFLOP/s; three vectors of 400 MB at 3.35 TB/s.
+    assert_eq!(text, "4294967296 FLOPs, 4.34 µs, COMPUTE_BOUND\n200000000 FLOPs, 358.21 µs, MEMORY_BOUND\n");
+}
+
+#[test]
+fn own_intervals_are_busy_idle_or_wrong() {
+    let text = output("own_intervals", &[]);
+    assert!(text.ends_with("computation 25, exposed copies 3, idle 2 of 30\n"), "{text}");
+    let reversed = crate::run("own_intervals", &["30..20".to_owned()], &mut Vec::new());
+    assert_eq!(reversed.unwrap_err().to_string(), "the interval ends at 20, before it starts at 30");
+}
+
+#[test]
+fn own_sheet_is_written_in_three_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    output("own_sheet", &[folder.path().to_str().unwrap()]);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("layers.xlsx").starts_with(b"PK"));
+    assert!(read("layers.csv/layers.csv").ends_with(b"mlp,17.5\n"));
+    assert!(String::from_utf8(read("layers.json")).unwrap().contains("17.5"));
+}
+
+#[test]
+fn short_pass_names_every_product() {
+    let text = output("short_pass", &[]);
+    assert!(text.ends_with(" operators called my_model::product\n") && !text.starts_with('0'), "{text}");
+}
+
 #[test]
 fn find_node_shows_where_calls_come_from() {
     let text = output("find_node", &[]);

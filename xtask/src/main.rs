@@ -6,7 +6,7 @@
 //! | `layers` | fails when a crate depends on a crate below it in the house order, when the name of a column or sheet stands outside its definition, or when files use each other in a circle |
 //! | `docs` | the handbook as a site: its pages, the help of each command, the columns and the READMEs |
 //! | `dist` | the archive of a release, the same bytes on every machine |
-//! | `release-check` | whether versions, changelog and schema are ready for a release |
+//! | `release-check` | whether versions, changelog, schema, licenses and names of packages are ready for a release |
 //! | `corpus` | runs the program over recorded traces and compares with the reference |
 //! | `snapshot` | writes every output of a list of runs, and compares it with an earlier snapshot |
 //! | `texts` | lists every text of the product by kind, so that changes of text show in review |
@@ -49,7 +49,7 @@ enum Chore {
     Docs(docs::Arguments),
     /// Make the archive of a release.
     Dist(dist::Arguments),
-    /// Check what a release needs: versions, changelog, schema.
+    /// Check what a release needs: versions, changelog, schema, licenses, and names that the registry has for us or nobody.
     ReleaseCheck,
     /// Check that crates depend only on crates above them, that names stand in one place, and that no files form a circle.
     Layers,

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::{ChoreResult, Outcome, package_value, packages};
 
 /// The documents that have a schema in the repository.
@@ -18,11 +20,15 @@ fn schema_path(document: &str) -> String {
 pub(crate) fn run(root: &Path) -> ChoreResult {
     let version = package_value(root, "version")?;
     let mut faults = Vec::new();
-    for package in packages(root)? {
-        let is_published = package["publish"].as_array().is_none_or(|registries| !registries.is_empty());
-        if is_published && package["version"] != *version {
+    let license = std::fs::read_to_string(root.join("LICENSE"))?;
+    let somewhere_else = tempfile::tempdir()?;
+    for package in packages(root)?.iter().filter(|package| is_published(package)) {
+        if package["version"] != *version {
             faults.push(format!("{} has version {}, not {version}", package["name"], package["version"]));
         }
+        faults.extend(faults_of_contents(package, &license));
+        let (name, repository) = (text(package, "name"), text(package, "repository"));
+        faults.extend(fault_of_name(name, &registered(name, somewhere_else.path()), repository));
     }
     let changelog = std::fs::read_to_string(root.join("CHANGELOG.md"))?;
     faults.extend(fault_of_changelog(&changelog, &version));
@@ -51,6 +57,102 @@ pub(crate) fn run(root: &Path) -> ChoreResult {
         println!("release-check: {version} is ready");
     }
     Ok(if faults.is_empty() { Outcome::Good } else { Outcome::Bad })
+}
+
+fn is_published(package: &Value) -> bool {
+    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
+}
+
+fn text<'v>(package: &'v Value, key: &str) -> &'v str {
+    package[key].as_str().unwrap_or_default()
+}
+
+/// What a package lacks by itself, once it is out of the repository.
+fn faults_of_contents(package: &Value, license: &str) -> Vec<String> {
+    let (name, mut faults) = (text(package, "name"), Vec::new());
+    let own = Path::new(text(package, "manifest_path")).with_file_name("LICENSE");
+    if std::fs::read_to_string(own).ok().as_deref() != Some(license) {
+        faults.push(format!("{name} lacks the LICENSE of the repository; link it: ln -s ../../LICENSE"));
+    }
+    if package["metadata"]["docs"]["rs"]["all-features"] != true {
+        faults.push(format!(
+            "docs.rs would document {name} without its features; add [package.metadata.docs.rs] with \
+             all-features = true"
+        ));
+    }
+    for key in ["description", "license", "repository", "readme"] {
+        if text(package, key).is_empty() {
+            faults.push(format!("{name} has no {key} in its Cargo.toml"));
+        }
+    }
+    faults
+}
+
+/// What the registry knows of a name.
+#[derive(Debug)]
+enum Registered {
+    Free,
+    /// Logins of the owners: `somebody`, or `github:organisation:team`.
+    Taken(Vec<String>),
+    NoAnswer(String),
+}
+
+/// Asks the registry, from a folder outside of the workspace, whose packages `cargo info` would describe instead.
+fn registered(name: &str, elsewhere: &Path) -> Registered {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ask = ["info", "--quiet", "--registry", "crates-io", name];
+    match Command::new(cargo).args(ask).current_dir(elsewhere).output() {
+        Ok(answer) if answer.status.success() => owners(name),
+        Ok(answer) => {
+            let said = String::from_utf8_lossy(&answer.stderr);
+            match said.contains(&format!("could not find `{name}`")) {
+                true => Registered::Free,
+                false => Registered::NoAnswer(said.trim().to_owned()),
+            }
+        }
+        Err(error) => Registered::NoAnswer(error.to_string()),
+    }
+}
+
+/// Asks for the owners of a name that is taken. `cargo owner` would want a token for what everybody may know.
+fn owners(name: &str) -> Registered {
+    let address = format!("https://crates.io/api/v1/crates/{name}/owners");
+    let ask = ["--silent", "--show-error", "--fail", "--user-agent", "tracelens release-check", &address];
+    match Command::new("curl").args(ask).output() {
+        Ok(answer) if answer.status.success() => owners_of_answer(&answer.stdout),
+        Ok(answer) => Registered::NoAnswer(String::from_utf8_lossy(&answer.stderr).trim().to_owned()),
+        Err(error) => Registered::NoAnswer(format!("could not start curl: {error}")),
+    }
+}
+
+fn owners_of_answer(answer: &[u8]) -> Registered {
+    let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
+        return Registered::NoAnswer("the list of owners is not JSON".to_owned());
+    };
+    let users = answer["users"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let logins = users.iter().filter_map(|user| user["login"].as_str());
+    Registered::Taken(logins.map(str::to_owned).collect())
+}
+
+/// Whoever writes `tracelens-sheets = "1"` gets what the registry has under that name: it must be ours or nobody's.
+/// Ours are the packages that the account or a team of the account in the repository's address owns.
+fn fault_of_name(name: &str, registered: &Registered, repository: &str) -> Option<String> {
+    let account = repository.rsplit('/').nth(1).unwrap_or_default();
+    let is_ours = |login: &String| {
+        let team = login.strip_prefix("github:").and_then(|team| team.split(':').next());
+        team.unwrap_or(login).eq_ignore_ascii_case(account)
+    };
+    match registered {
+        Registered::Free => None,
+        Registered::Taken(owners) if owners.iter().any(is_ours) => None,
+        Registered::Taken(owners) => Some(format!(
+            "{name} belongs to {} in the registry, not to {account}; rename the package",
+            if owners.is_empty() { "nobody known".to_owned() } else { owners.join(", ") }
+        )),
+        Registered::NoAnswer(reason) => {
+            Some(format!("the registry does not say whose {name} is: {reason}; try again with a network"))
+        }
+    }
 }
 
 /// Whether the published crates break programs that the release of this tag built, by `cargo semver-checks`. It is no part
@@ -128,6 +230,45 @@ mod tests {
         let own = std::fs::read_to_string(own).unwrap();
         assert!(own.contains("uses: actions/checkout@"), "{own}");
         assert_eq!(moving_actions(&own).next(), None);
+    }
+
+    #[test]
+    fn packages_are_whole_without_the_repository() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let license = std::fs::read_to_string(root.join("LICENSE")).unwrap();
+        let packages = packages(&root).unwrap();
+        let published: Vec<&Value> = packages.iter().filter(|package| is_published(package)).collect();
+        assert!(published.len() > 20);
+        for package in published {
+            assert_eq!(faults_of_contents(package, &license), [""; 0]);
+        }
+        let bare = serde_json::json!({"name": "bare", "manifest_path": "/nonexistent/Cargo.toml"});
+        let faults = faults_of_contents(&bare, &license).join("\n");
+        for part in ["lacks the LICENSE", "docs.rs would document bare", "no description", "no readme"] {
+            assert!(faults.contains(part), "{faults}");
+        }
+    }
+
+    #[test]
+    fn names_are_ours_or_free() {
+        let fault = |registered: Registered| {
+            fault_of_name("sheets", &registered, "https://github.com/tracelens/tracelens").unwrap_or_default()
+        };
+        let owned_by = |logins: &[&str]| {
+            let users: Vec<Value> = logins
+                .iter()
+                .map(|login| serde_json::json!({"id": 1, "login": login, "kind": "user"}))
+                .collect();
+            fault(owners_of_answer(serde_json::json!({"users": users}).to_string().as_bytes()))
+        };
+        assert_eq!(fault(Registered::Free), "");
+        assert_eq!(owned_by(&["somebody", "tracelens"]), "");
+        assert_eq!(owned_by(&["github:TraceLens:publishers"]), "");
+        let stranger =
+            "sheets belongs to somebody, github:others:tracelens in the registry, not to tracelens";
+        assert!(owned_by(&["somebody", "github:others:tracelens"]).starts_with(stranger));
+        assert!(owned_by(&[]).contains("nobody known"));
+        assert!(fault(owners_of_answer(b"<html>")).contains("does not say whose sheets is"));
     }
 
     #[test]

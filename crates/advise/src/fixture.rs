@@ -56,7 +56,7 @@ impl Program {
         if self.facts.works.is_empty() {
             return self;
         }
-        let span = Interval::new(self.now, self.now + (us * 1e3) as i64);
+        let span = Interval::between(self.now, self.now + (us * 1e3) as i64);
         let (event, cause) = (self.facts.works.len() as u32, WaitCause::Host(HostActivity::Other));
         self.facts.idle.push(Wait { span, event, cause, waited_for: None });
         self.now = span.end;

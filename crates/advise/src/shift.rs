@@ -95,7 +95,7 @@ mod tests {
     fn facts(works: &[(i64, i64)]) -> Facts {
         let works: Vec<_> = works.iter().map(|&(launch, start)| work(launch, start, start + 100)).collect();
         let late = |(at, work): (usize, &crate::facts::Work)| {
-            let span = Interval::new(works[at].event.span.end, work.event.span.start);
+            let span = Interval::between(works[at].event.span.end, work.event.span.start);
             let cause = WaitCause::Host(HostActivity::Other);
             (!span.is_empty()).then_some(Wait { span, event: at as u32 + 1, cause, waited_for: None })
         };
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_host_that_waits_for_room_in_the_queue_gains_what_the_device_saves() {
         let held =
-            Facts { full_queue: vec![Interval::new(0, 190)], ..facts(&[(-5, 0), (-4, 100), (195, 200)]) };
+            Facts { full_queue: vec![Interval::between(0, 190)], ..facts(&[(-5, 0), (-4, 100), (195, 200)]) };
         assert_eq!(saved(&held, &[(0, 60), (1, 60)]), 120);
         assert!(saved(&Facts { full_queue: Vec::new(), ..held }, &[(0, 60), (1, 60)]) < 120);
     }
@@ -142,7 +142,7 @@ mod tests {
             facts.works[1].event.launch = Some(90);
             facts.works[1].copy =
                 Some(Copied { direction: CopyDirection::HostToDevice, bytes: None, pageable: true });
-            let time = Interval::new(90, 100 + end);
+            let time = Interval::between(90, 100 + end);
             facts.holds = vec![Hold { kind: HostActivity::Copy, time, name: 0, uid: 0 }];
             assert_eq!(facts.waited_for_device(), [waited]);
         }
@@ -151,8 +151,12 @@ mod tests {
     #[test]
     fn a_host_that_waited_for_the_device_goes_on_earlier() {
         let mut facts = facts(&[(-5, 0), (145, 150)]);
-        let hold =
-            |start, end| Hold { kind: HostActivity::Sync, time: Interval::new(start, end), name: 0, uid: 0 };
+        let hold = |start, end| Hold {
+            kind: HostActivity::Sync,
+            time: Interval::between(start, end),
+            name: 0,
+            uid: 0,
+        };
         facts.holds = vec![hold(10, 105)];
         assert_eq!(saved(&facts, &[(0, 40)]), 40);
         // No more than it waited.

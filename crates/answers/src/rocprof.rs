@@ -75,7 +75,8 @@ impl Reporter for RocprofReporter {
         let mut analysis = Box::new(analysis);
         if let Some(tree) = &tree {
             let origin = tree.trace().origin();
-            let profile_interval = |time: &Interval| Interval::new(origin + time.start, origin + time.end);
+            let profile_interval =
+                |time: &Interval| Interval::between(origin + time.start, origin + time.end);
             analysis
                 .know_unrecorded(tree.unrecorded().time.as_slice().iter().map(profile_interval).collect());
         }

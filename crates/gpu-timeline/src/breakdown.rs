@@ -75,7 +75,7 @@ pub fn exposed_times(events: impl ExactSizeIterator<Item = DeviceEvent> + Clone)
         let activity_events =
             events.clone().zip(&mut exposed).filter(|(event, _)| event.activity == activity);
         for (DeviceEvent { span, .. }, exposed) in activity_events {
-            let time = Interval::new(span.start.max(free), span.end.max(span.start).max(free));
+            let time = Interval::between(span.start.max(free), span.end.max(span.start).max(free));
             let above = covered.as_slice();
             while above.get(next).is_some_and(|other| other.end <= time.start) {
                 next += 1;
@@ -191,7 +191,7 @@ impl Breakdown {
             if let Some(&(.., part)) = next
                 && slab_end > from
             {
-                let missing = unrecorded.shared_time(Interval::new(from, slab_end));
+                let missing = unrecorded.shared_time(Interval::between(from, slab_end));
                 let sum = sums.of(part);
                 sum.unrecorded += missing;
                 sum.total += missing;
@@ -466,7 +466,7 @@ mod tests {
             threshold in 0..40_i64,
             missing in -250..250_i64,
         ) {
-            let unrecorded: IntervalSet = [Interval::new(missing, missing + 60)].into_iter().collect();
+            let unrecorded: IntervalSet = [Interval::between(missing, missing + 60)].into_iter().collect();
             let whole = events.iter().map(|&(event, _)| event);
             let whole = Breakdown::from_partial_events(whole, Some(threshold), &unrecorded).unwrap();
             prop_assert_eq!(whole.busy + whole.idle + whole.unrecorded, whole.total);

@@ -106,7 +106,7 @@ impl Sweep {
 /// ```
 /// use gpu_timeline::{ConcurrentRate, Interval};
 ///
-/// let copies = [(Interval::new(0, 10), 100), (Interval::new(5, 15), 200)];
+/// let copies = [(Interval::between(0, 10), 100), (Interval::between(5, 15), 200)];
 /// let rate = ConcurrentRate::from_transfers(copies);
 /// assert_eq!((rate.max(), rate.mean()), (Some(30.0), Some(20.0)));
 /// ```
@@ -133,7 +133,7 @@ impl ConcurrentRate {
     /// ```
     /// use gpu_timeline::{ConcurrentRate, Interval};
     ///
-    /// let time = Interval::new;
+    /// let time = Interval::between;
     /// let rates = ConcurrentRate::over_time([(time(0, 10), 100), (time(20, 25), 10)]);
     /// assert_eq!(rates.stretches(), [(time(0, 10), 10.0), (time(10, 20), 0.0), (time(20, 25), 2.0)]);
     /// ```
@@ -142,7 +142,7 @@ impl ConcurrentRate {
         let (running, _) = rates(transfers);
         let mut until = running.first().map_or(0, |(time, _)| time.start);
         let with_gaps = running.into_iter().flat_map(|(time, rate)| {
-            let gap = Interval::new(until, time.start);
+            let gap = Interval::between(until, time.start);
             until = time.end;
             [(gap, 0.0), (time, rate)]
         });
@@ -197,7 +197,8 @@ fn rates(transfers: impl IntoIterator<Item = (Interval, i64)>) -> (Vec<(Interval
         let Some(now) = start.into_iter().chain(end).min() else { break };
         if !running.is_empty() && now > since {
             // Summed afresh, so that no residue of what is over stays.
-            stretches.push((Interval::new(since, now), running.iter().map(|&(_, rate)| rate).sum::<f64>()));
+            stretches
+                .push((Interval::between(since, now), running.iter().map(|&(_, rate)| rate).sum::<f64>()));
         }
         since = now;
         running.retain(|&(end, _)| end > now);
@@ -241,7 +242,7 @@ mod tests {
     fn rates_of_transfers_at_the_same_time_add_up() {
         let copies = [(0, 10, 100), (5, 15, 200), (20, 20, 7), (30, 40, 50)];
         let rate = ConcurrentRate::from_transfers(
-            copies.map(|(start, end, bytes)| (Interval::new(start, end), bytes)),
+            copies.map(|(start, end, bytes)| (Interval::between(start, end), bytes)),
         );
         assert_eq!((rate.busy(), rate.max(), rate.mean()), (25, Some(30.0), Some(14.0)));
         assert_eq!([0.4, 0.5, 0.8, 1.0].map(|q| rate.quantile(q)), [5.0, 10.0, 20.0, 30.0].map(Some));
@@ -271,7 +272,7 @@ mod tests {
         fn rates_over_time_are_the_bytes(
             copies in prop::collection::vec((0..300_i64, 1..40_i64, 0..10_000_i64), 1..60),
         ) {
-            let copies = copies.into_iter().map(|(start, length, bytes)| (Interval::new(start, start + length), bytes));
+            let copies = copies.into_iter().map(|(start, length, bytes)| (Interval::between(start, start + length), bytes));
             let copies: Vec<(Interval, i64)> = copies.collect();
             let rate = ConcurrentRate::from_transfers(copies.iter().copied());
             let bytes: i64 = copies.iter().map(|copy| copy.1).sum();

@@ -10,9 +10,9 @@ use crate::{Interval, IntervalSet};
 /// ```
 /// use gpu_timeline::{HeldSamples, Interval, IntervalSet};
 ///
-/// let power = HeldSamples::new([(0, 100.0), (10, 200.0), (20, 300.0)], Interval::new(0, 25));
+/// let power = HeldSamples::new([(0, 100.0), (10, 200.0), (20, 300.0)], Interval::between(0, 25));
 /// assert_eq!(power.mean(), Some((100.0 * 10.0 + 200.0 * 10.0 + 300.0 * 5.0) / 25.0));
-/// assert_eq!(power.mean_within(&IntervalSet::from(Interval::new(5, 15))), Some(150.0));
+/// assert_eq!(power.mean_within(&IntervalSet::from(Interval::between(5, 15))), Some(150.0));
 /// assert_eq!(power.integral(), 4500.0);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,7 +48,7 @@ impl HeldSamples {
                 Some(next) => next.saturating_sub(start).min(longest),
                 None => interval.unwrap_or(0),
             };
-            (Interval::new(start, start.saturating_add(held)).intersection(window), value)
+            (Interval::between(start, start.saturating_add(held)).intersection(window), value)
         });
         let stretches = held.filter(|(time, _)| !time.is_empty()).collect();
         HeldSamples { stretches, samples: count, interval }
@@ -143,7 +143,7 @@ impl HeldSamples {
         let mut parts = Vec::new();
         let mut at = 0;
         for part in 0..count {
-            let time = Interval::new(start_of(part), start_of(part + 1));
+            let time = Interval::between(start_of(part), start_of(part + 1));
             while self.stretches.get(at).is_some_and(|(stretch, _)| stretch.end <= time.start) {
                 at += 1;
             }
@@ -189,7 +189,7 @@ mod tests {
         let samples = HeldSamples::new([(0, 1.0), (10, 2.0), (20, 3.0), (80, 4.0)], WINDOW);
         assert_eq!((samples.samples(), samples.interval()), (4, Some(10)));
         let known = samples.known();
-        assert_eq!(known.as_slice(), [Interval::new(0, 40), Interval::new(80, 90)]);
+        assert_eq!(known.as_slice(), [Interval::between(0, 40), Interval::between(80, 90)]);
         assert_eq!(samples.mean(), Some((10.0 + 20.0 + 60.0 + 40.0) / 50.0));
         assert_eq!((samples.min(), samples.max()), (Some(1.0), Some(4.0)));
         assert_eq!(samples.quantile(0.5), Some(3.0));

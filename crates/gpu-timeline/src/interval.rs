@@ -1,3 +1,6 @@
+use std::error::Error;
+use std::fmt;
+
 /// A half-open stretch of time, `start..end`: it contains `start` and does not contain `end`, so
 /// that two intervals which only touch share no time.
 ///
@@ -13,8 +16,28 @@ pub struct Interval {
 
 impl Interval {
     /// The interval from `start` to `end`.
+    ///
+    /// # Errors
+    ///
+    /// When the end lies before the start.
+    ///
+    /// ```
+    /// use gpu_timeline::{Interval, ReversedInterval};
+    ///
+    /// assert_eq!(Interval::new(10, 25)?.length(), 15);
+    /// assert_eq!(Interval::new(25, 10), Err(ReversedInterval { start: 25, end: 10 }));
+    /// # Ok::<(), ReversedInterval>(())
+    /// ```
+    pub fn new(start: i64, end: i64) -> Result<Self, ReversedInterval> {
+        if end < start {
+            return Err(ReversedInterval { start, end });
+        }
+        Ok(Self { start, end })
+    }
+
+    /// The interval between two times of a recording, which may be damaged: reversed ends are kept, and count as empty.
     #[must_use]
-    pub fn new(start: i64, end: i64) -> Self {
+    pub fn between(start: i64, end: i64) -> Self {
         Self { start, end }
     }
 
@@ -56,9 +79,36 @@ impl From<std::ops::Range<i64>> for Interval {
     }
 }
 
+/// Ends of an interval in the wrong order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReversedInterval {
+    /// The start that was given.
+    pub start: i64,
+    /// The end that was given, which lies before the start.
+    pub end: i64,
+}
+
+impl fmt::Display for ReversedInterval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the interval ends at {}, before it starts at {}", self.end, self.start)
+    }
+}
+
+impl Error for ReversedInterval {}
+
 #[cfg(test)]
 mod tests {
-    use super::Interval;
+    use super::{Interval, ReversedInterval};
+
+    #[test]
+    fn ends_in_the_wrong_order_are_an_error() {
+        let reversed = ReversedInterval { start: 7, end: 3 };
+        assert_eq!(Interval::new(7, 3), Err(reversed));
+        assert_eq!(reversed.to_string(), "the interval ends at 3, before it starts at 7");
+        for end in [7, 8, i64::MAX] {
+            assert_eq!(Interval::new(7, end), Ok(Interval::between(7, end)));
+        }
+    }
 
     #[test]
     fn shared_time_is_the_length_of_the_common_part() {
@@ -72,7 +122,7 @@ mod tests {
             ("reversed", (0, 10), (8, 2), 0),
         ];
         for (case, a, b, expected) in cases {
-            let (a, b) = (Interval::new(a.0, a.1), Interval::new(b.0, b.1));
+            let (a, b) = (Interval::between(a.0, a.1), Interval::between(b.0, b.1));
             assert_eq!(a.shared_time(b), expected, "{case}");
             assert_eq!(b.shared_time(a), expected, "{case}, swapped");
         }
@@ -80,8 +130,8 @@ mod tests {
 
     #[test]
     fn length_of_a_reversed_interval_is_zero_and_extremes_saturate() {
-        assert_eq!(Interval::new(7, 3).length(), 0);
-        assert!(Interval::new(7, 3).is_empty());
-        assert_eq!(Interval::new(i64::MIN, i64::MAX).length(), i64::MAX);
+        assert_eq!(Interval::between(7, 3).length(), 0);
+        assert!(Interval::between(7, 3).is_empty());
+        assert_eq!(Interval::between(i64::MIN, i64::MAX).length(), i64::MAX);
     }
 }

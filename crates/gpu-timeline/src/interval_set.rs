@@ -10,7 +10,7 @@ use crate::Interval;
 ///
 /// let kernels: IntervalSet = [0..10, 5..15, 20..30].map(Interval::from).into_iter().collect();
 /// assert_eq!(kernels.total_length(), 25);
-/// assert_eq!(kernels.gaps().as_slice(), [Interval::new(15, 20)]);
+/// assert_eq!(kernels.gaps().as_slice(), [Interval::between(15, 20)]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IntervalSet {
@@ -30,13 +30,13 @@ impl IntervalSet {
     /// The smallest interval that contains the set; `None` for the empty set.
     #[must_use]
     pub fn span(&self) -> Option<Interval> {
-        Some(Interval::new(self.intervals.first()?.start, self.intervals.last()?.end))
+        Some(Interval::between(self.intervals.first()?.start, self.intervals.last()?.end))
     }
 
     /// What lies between the intervals: the span without the set.
     #[must_use]
     pub fn gaps(&self) -> Self {
-        let between = |pair: &[Interval]| Interval::new(pair[0].end, pair[1].start);
+        let between = |pair: &[Interval]| Interval::between(pair[0].end, pair[1].start);
         Self { intervals: self.intervals.windows(2).map(between).collect() }
     }
 
@@ -71,7 +71,7 @@ impl IntervalSet {
                     break;
                 }
                 if cover.start > start {
-                    uncovered.push(Interval::new(start, cover.start));
+                    uncovered.push(Interval::between(start, cover.start));
                 }
                 start = cover.end;
                 if cover.end > interval.end {
@@ -80,7 +80,7 @@ impl IntervalSet {
                 covers.next();
             }
             if start < interval.end {
-                uncovered.push(Interval::new(start, interval.end));
+                uncovered.push(Interval::between(start, interval.end));
             }
         }
         Self { intervals: uncovered }
@@ -111,7 +111,7 @@ impl IntervalSet {
     /// use gpu_timeline::{Interval, IntervalSet};
     ///
     /// let calls: IntervalSet = [0..10, 20..30].map(Interval::from).into_iter().collect();
-    /// assert_eq!(calls.shared_time(Interval::new(5, 25)), 10);
+    /// assert_eq!(calls.shared_time(Interval::between(5, 25)), 10);
     /// ```
     #[must_use]
     pub fn shared_time(&self, time: Interval) -> i64 {
@@ -185,7 +185,7 @@ impl<'a> IntoIterator for &'a IntervalSet {
 /// use gpu_timeline::{Interval, busy_time};
 ///
 /// let mut scratch = Vec::new();
-/// let kernels = [Interval::new(0, 30), Interval::new(20, 50), Interval::new(60, 70)];
+/// let kernels = [Interval::between(0, 30), Interval::between(20, 50), Interval::between(60, 70)];
 /// assert_eq!(busy_time(kernels, &mut scratch), 60);
 /// ```
 pub fn busy_time(intervals: impl IntoIterator<Item = Interval>, scratch: &mut Vec<Interval>) -> i64 {
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     fn set(intervals: &[(i64, i64)]) -> IntervalSet {
-        intervals.iter().map(|&(start, end)| Interval::new(start, end)).collect()
+        intervals.iter().map(|&(start, end)| Interval::between(start, end)).collect()
     }
 
     fn pairs(set: &IntervalSet) -> Vec<(i64, i64)> {
@@ -297,11 +297,11 @@ mod tests {
     #[test]
     fn span_and_gaps_of_a_set() {
         let kernels = set(&[(50, 60), (0, 10), (70, 75)]);
-        assert_eq!(kernels.span(), Some(Interval::new(0, 75)));
+        assert_eq!(kernels.span(), Some(Interval::between(0, 75)));
         assert_eq!(pairs(&kernels.gaps()), [(10, 50), (60, 70)]);
         assert_eq!(IntervalSet::default().span(), None);
         assert!(IntervalSet::default().gaps().is_empty());
-        assert!(IntervalSet::from(Interval::new(0, 5)).gaps().is_empty());
+        assert!(IntervalSet::from(Interval::between(0, 5)).gaps().is_empty());
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
             (&[(0, 100), (10, 20), (100, 110)], 110),
         ];
         for (intervals, expected) in cases {
-            let intervals = intervals.iter().map(|&(start, end)| Interval::new(start, end));
+            let intervals = intervals.iter().map(|&(start, end)| Interval::between(start, end));
             assert_eq!(busy_time(intervals, &mut scratch), expected);
         }
     }
@@ -325,7 +325,7 @@ mod tests {
 
     /// Intervals in `0..END`, reversed and empty ones included.
     fn intervals() -> impl Strategy<Value = Vec<Interval>> {
-        let one = (0..END, -3..12_i64).prop_map(|(start, length)| Interval::new(start, start + length));
+        let one = (0..END, -3..12_i64).prop_map(|(start, length)| Interval::between(start, start + length));
         prop::collection::vec(one, 0..12)
     }
 
@@ -362,7 +362,7 @@ mod tests {
         #[test]
         fn the_set_in_an_interval_is_its_intersection_with_it(a in intervals(), start in 0..END, length in -3..END) {
             let set: IntervalSet = a.into_iter().collect();
-            let time = Interval::new(start, start + length);
+            let time = Interval::between(start, start + length);
             let expected = set.intersect(&IntervalSet::from(time));
             prop_assert_eq!(set.clipped(time).collect::<Vec<_>>(), expected.as_slice());
             prop_assert_eq!(set.shared_time(time), expected.total_length());
@@ -371,7 +371,7 @@ mod tests {
         #[test]
         fn busy_time_does_not_depend_on_order(intervals in intervals().prop_shuffle()) {
             let expected = i64::from(instants(&intervals).count_ones());
-            let mut scratch = vec![Interval::new(0, 1_000)];
+            let mut scratch = vec![Interval::between(0, 1_000)];
             prop_assert_eq!(busy_time(intervals.iter().copied(), &mut scratch), expected);
             let mut sorted = intervals;
             sorted.sort_by_key(|interval| interval.start);

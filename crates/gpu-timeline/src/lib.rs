@@ -22,7 +22,7 @@ pub use concurrency::{ConcurrentRate, OverlapMatrix};
 pub use device_event::{Activity, DeviceEvent};
 pub use held_samples::HeldSamples;
 pub use histogram::Histogram;
-pub use interval::Interval;
+pub use interval::{Interval, ReversedInterval};
 pub use interval_set::{IntervalSet, busy_time};
 pub use likeness::likeness;
 pub use overlap::{GroupOverlap, Overlaps, SharedTime, overlaps};

@@ -51,7 +51,7 @@ impl QueueLength {
     /// use gpu_timeline::{Interval, QueueLength};
     ///
     /// let lengths = QueueLength::over_time([(0, 10), (0, 20), (30, 40)]);
-    /// let time = Interval::new;
+    /// let time = Interval::between;
     /// assert_eq!(
     ///     lengths.stretches(),
     ///     [(time(0, 10), 2.0), (time(10, 20), 1.0), (time(20, 30), 0.0), (time(30, 40), 1.0)]
@@ -119,11 +119,11 @@ fn for_each_length(events: impl IntoIterator<Item = (i64, i64)>, mut hold: impl 
     let (mut length, mut since) = (0, first);
     for start in starts {
         while let Some(launch) = launches.next_if(|&launch| launch <= start) {
-            hold(length, Interval::new(since, launch));
+            hold(length, Interval::between(since, launch));
             since = launch;
             length += 1;
         }
-        hold(length, Interval::new(since, start));
+        hold(length, Interval::between(since, start));
         since = start;
         // Every event is launched before it starts, so the queue has one.
         length -= 1;

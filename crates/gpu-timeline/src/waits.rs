@@ -194,13 +194,13 @@ pub fn with_unrecorded<E: Copy, W: Copy>(
         let mut from = wait.span.start;
         for missing in unrecorded.clipped(wait.span) {
             if missing.start > from {
-                divided.push(Wait { span: Interval::new(from, missing.start), ..wait });
+                divided.push(Wait { span: Interval::between(from, missing.start), ..wait });
             }
             divided.push(Wait { span: missing, cause: WaitCause::NotRecorded, waited_for: None, ..wait });
             from = missing.end;
         }
         if from < wait.span.end || wait.span.is_empty() {
-            divided.push(Wait { span: Interval::new(from, wait.span.end), ..wait });
+            divided.push(Wait { span: Interval::between(from, wait.span.end), ..wait });
         }
     }
     divided
@@ -220,7 +220,7 @@ fn waits(
         for (position, &index) in stream.iter().enumerate() {
             let DeviceEvent { span: own, launch, stream, .. } = events[index];
             if position > 0 {
-                let span = Interval::new(latest_end, own.start.max(latest_end));
+                let span = Interval::between(latest_end, own.start.max(latest_end));
                 let (cause, waited_for) = match launch {
                     None => (WaitCause::Unlinked, None),
                     Some(launch)
@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn what_is_not_recorded_is_taken_out_of_waits() {
-        let unrecorded: IntervalSet = [Interval::new(20, 40), Interval::new(90, 200)].into_iter().collect();
+        let unrecorded: IntervalSet =
+            [Interval::between(20, 40), Interval::between(90, 200)].into_iter().collect();
         let waits = device_waits(&[event(1, 0, 10, Some(0)), event(1, 100, 110, Some(95))], 30);
         let divided = with_unrecorded(waits, &unrecorded);
         let parts: Vec<_> =
@@ -321,7 +322,7 @@ mod tests {
             let waits = stream_waits(&events, short);
             for stream in events.iter().map(|event| event.stream).collect::<BTreeSet<_>>() {
                 let own = events.iter().filter(|event| event.stream == stream);
-                let spans: Vec<Interval> = own.map(|event| Interval::new(event.span.start, end(event))).collect();
+                let spans: Vec<Interval> = own.map(|event| Interval::between(event.span.start, end(event))).collect();
                 let start = spans.iter().map(|span| span.start).min().unwrap();
                 let end = spans.iter().map(|span| span.end).max().unwrap();
                 let busy = busy_time(spans.iter().copied(), &mut Vec::new());

@@ -343,7 +343,7 @@ impl Measured {
                 figures.kernels += usize::from(!is_copy(events.category(event)));
                 figures.launches += usize::from(launch.is_some_and(|launch| seen.insert(launch)));
             }
-            figures.device_span = Some(Interval::new(start, end));
+            figures.device_span = Some(Interval::between(start, end));
             figures.unowned = unowned.get(&place).copied().unwrap_or(0);
             match Part::at(place) {
                 Part::Iteration(index) => {
@@ -604,12 +604,12 @@ fn unowned_waits<'e>(
                 Part::Iteration(index) => iterations[index].start.clamp(*done, start),
                 Part::Before | Part::After(_) => *done,
             };
-            let before = Interval::new(*done, own_start);
+            let before = Interval::between(*done, own_start);
             let is_behind_others =
                 matches!(Part::at(part), Part::Iteration(index) if is_behind_others(*last, index));
             let missed_time = if is_behind_others { before.length() } else { unrecorded.shared_time(before) };
             *unowned.entry(part).or_default() +=
-                missed_time + between_cycles.shared_time(Interval::new(own_start, start));
+                missed_time + between_cycles.shared_time(Interval::between(own_start, start));
         }
         (*done, *last) = (end.max(*done), part.max(*last));
     }

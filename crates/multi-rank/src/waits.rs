@@ -106,7 +106,7 @@ mod tests {
         // 1,000 MB/s for 5 µs, 3,000 for 5 µs, 2,000 for 5 µs.
         let copies = [(0, 10, 10_000), (5, 15, 20_000)];
         let rate = ConcurrentRate::from_transfers(
-            copies.map(|(start, end, bytes)| (Interval::new(start * US, end * US), bytes)),
+            copies.map(|(start, end, bytes)| (Interval::between(start * US, end * US), bytes)),
         );
         let rows: Vec<_> = rate_rows("HtoD", &rate, 1000.0, Clock(&trace))
             .into_iter()

@@ -146,7 +146,8 @@ pub(crate) fn bandwidths<'a>(analysis: &'a NsysAnalysis<'_>, category: Category)
     }
     let row = |((device, name), works): ((i64, &'a str), Vec<DeviceWork>)| {
         let durations: Vec<i64> = works.iter().map(|work| analysis.duration(work.event)).collect();
-        let spans = works.iter().map(|work| Interval::new(events.start(work.event), events.end(work.event)));
+        let spans =
+            works.iter().map(|work| Interval::between(events.start(work.event), events.end(work.event)));
         Some(Bandwidth {
             device,
             name,

@@ -126,6 +126,50 @@ const TYPES: [(&str, f64, Option<Precision>); 28] = [
     ("opaquetype<16>", 16.0, None),
 ];
 
+/// What else programs, compilers and people call these types, in lower case.
+const SPELLINGS: [(&str, &str); 40] = [
+    ("complex128", "c10::complex<double>"),
+    ("complex64", "c10::complex<float>"),
+    ("float64", "double"),
+    ("fp64", "double"),
+    ("f64", "double"),
+    ("float32", "float"),
+    ("fp32", "float"),
+    ("f32", "float"),
+    ("c10::float", "float"),
+    ("float16", "c10::half"),
+    ("fp16", "c10::half"),
+    ("f16", "c10::half"),
+    ("__half", "c10::half"),
+    ("bf16", "c10::bfloat16"),
+    ("__nv_bfloat16", "c10::bfloat16"),
+    ("__hip_bfloat16", "c10::bfloat16"),
+    ("float8_e4m3", "c10::float8_e4m3fn"),
+    ("fp8_e4m3", "c10::float8_e4m3fn"),
+    ("fp8_e4m3fn", "c10::float8_e4m3fn"),
+    ("fp8_e4m3fnuz", "c10::float8_e4m3fnuz"),
+    ("fp8_e5m2", "c10::float8_e5m2"),
+    ("fp8_e5m2fnuz", "c10::float8_e5m2fnuz"),
+    ("int64", "long int"),
+    ("int64_t", "long int"),
+    ("long", "long int"),
+    ("int32", "int"),
+    ("int32_t", "int"),
+    ("uint32", "unsigned int"),
+    ("uint32_t", "unsigned int"),
+    ("int16", "short int"),
+    ("int16_t", "short int"),
+    ("short", "short int"),
+    ("uint16", "unsigned short int"),
+    ("uint16_t", "unsigned short int"),
+    ("int8", "signed char"),
+    ("int8_t", "signed char"),
+    ("char", "signed char"),
+    ("uint8", "unsigned char"),
+    ("uint8_t", "unsigned char"),
+    ("byte", "unsigned char"),
+];
+
 /// PyTorch's scalar types: number in the enumeration `c10::ScalarType`, name, and the type as it is recorded.
 const SCALAR_TYPES: [(&str, &str, &str); 14] = [
     ("0", "Byte", "unsigned char"),
@@ -144,11 +188,30 @@ const SCALAR_TYPES: [(&str, &str, &str); 14] = [
     ("26", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz"),
 ];
 
-fn element_type(type_name: &str) -> Option<&'static (&'static str, f64, Option<Precision>)> {
-    TYPES.iter().find(|(name, ..)| name.eq_ignore_ascii_case(type_name))
+type ElementType = (&'static str, f64, Option<Precision>);
+
+/// The type of this name: as PyTorch records it, without its namespace, or in another common spelling, with or without
+/// `torch.` before it.
+fn element_type(type_name: &str) -> Option<&'static ElementType> {
+    recorded_type(type_name).or_else(|| {
+        let name = match type_name.split_at_checked("torch.".len()) {
+            Some((module, name)) if module.eq_ignore_ascii_case("torch.") => name,
+            _ => type_name,
+        };
+        let spelling = SPELLINGS.iter().find(|(spelling, _)| spelling.eq_ignore_ascii_case(name));
+        recorded_type(spelling.map_or(name, |spelling| spelling.1))
+    })
 }
 
-/// Bytes of one element of a type as PyTorch names it, upper or lower case.
+fn recorded_type(type_name: &str) -> Option<&'static ElementType> {
+    TYPES.iter().find(|(name, ..)| {
+        name.eq_ignore_ascii_case(type_name)
+            || name.strip_prefix("c10::").is_some_and(|bare| bare.eq_ignore_ascii_case(type_name))
+    })
+}
+
+/// Bytes of one element of a type as PyTorch names it, or in another common spelling (`bf16`, `torch.bfloat16`,
+/// `BFloat16`), upper or lower case.
 ///
 /// # Errors
 ///
@@ -157,17 +220,14 @@ pub fn element_size(type_name: &str) -> Result<f64, Undefined> {
     element_type(type_name).map(|&(_, size, _)| size).ok_or_else(|| Undefined::data_type(type_name))
 }
 
-/// Bytes of one number, not of one element: two numbers of four bits share a byte. Also knows the names that Python
-/// programs give the types; `None` for all others.
+/// Bytes of one number, not of one element: two numbers of four bits share a byte. `None` for types that
+/// [`element_size`] does not know, except those whose name begins with `float8_`.
 #[must_use]
 pub fn number_size(type_name: &str) -> Option<f64> {
-    let name = type_name.to_ascii_lowercase();
-    match name.as_str() {
-        "fp4" | "c10::float4_e2m1fn_x2" => Some(0.5),
-        "bfloat16" | "float16" | "half" => Some(2.0),
-        "float32" | "c10::float" => Some(4.0),
-        _ if name.starts_with("float8_") => Some(1.0),
-        _ => element_size(type_name).ok(),
+    match element_type(type_name) {
+        Some((.., Some(Precision::Fp4))) => Some(0.5),
+        Some(&(_, size, _)) => Some(size),
+        None => type_name.to_ascii_lowercase().starts_with("float8_").then_some(1.0),
     }
 }
 
@@ -182,13 +242,19 @@ pub(crate) fn type_of_scalar_number(number: &str) -> Option<&'static str> {
     SCALAR_TYPES.iter().find(|row| row.0 == number).map(|row| row.2)
 }
 
-/// Precision of arithmetic on a type as PyTorch names it; `None` for types that no peak is stated for.
+/// Precision of arithmetic on a type, in any spelling that [`element_size`] knows; `None` for types that no peak is stated
+/// for.
 #[must_use]
 pub fn precision(type_name: &str) -> Option<Precision> {
     match type_name.eq_ignore_ascii_case("mxfp4") {
         true => Some(Precision::Fp4),
         false => element_type(type_name)?.2,
     }
+}
+
+/// The type as PyTorch records it, in lower case; the name itself where it is unknown.
+pub(crate) fn recorded_name(type_name: &str) -> &str {
+    element_type(type_name).map_or(type_name, |row| row.0)
 }
 
 #[cfg(test)]
@@ -229,8 +295,35 @@ mod tests {
                 assert_eq!(element_size(name), Ok(size), "{name}");
             }
         }
-        for name in ["", "ScalarList", "BFloat16", "Tensor"] {
+        for name in ["", "ScalarList", "torch.", "torch.nn", "Tensor"] {
             assert!(element_size(name).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn types_are_known_by_every_common_spelling() {
+        for (recorded, spellings) in [
+            ("c10::BFloat16", "bf16|bfloat16|torch.bfloat16|BFloat16|BF16|__nv_bfloat16"),
+            ("c10::Half", "fp16|f16|float16|torch.float16|half|torch.half|Half"),
+            ("float", "fp32|float32|torch.float32|torch.float|Float"),
+            ("double", "fp64|float64|torch.float64|torch.double|Double"),
+            ("long int", "int64|torch.int64|torch.long|Long"),
+            ("int", "int32|torch.int32|torch.int|Int"),
+            ("signed char", "int8|torch.int8|Char"),
+            ("unsigned char", "uint8|torch.uint8|Byte"),
+            ("c10::Float8_e4m3fn", "float8_e4m3fn|torch.float8_e4m3fn|fp8_e4m3"),
+            ("c10::complex<float>", "complex64|torch.complex64"),
+            ("bool", "torch.bool|Bool"),
+        ] {
+            for spelling in spellings.split('|') {
+                assert_eq!(element_size(spelling), element_size(recorded), "{spelling}");
+                assert_eq!(precision(spelling), precision(recorded), "{spelling}");
+                assert_eq!(number_size(spelling), number_size(recorded), "{spelling}");
+            }
+        }
+        for (_, recorded) in SPELLINGS {
+            assert!(recorded_type(recorded).is_some(), "{recorded}");
+        }
+        assert_eq!((number_size("fp4"), number_size("float8_e3m4")), (Some(0.5), Some(1.0)));
     }
 }

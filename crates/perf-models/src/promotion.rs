@@ -1,5 +1,6 @@
 //! What operations on each element make of the shapes and types of their operands.
 
+use crate::data_type::recorded_name;
 use crate::tensor::Tensor;
 use crate::{Undefined, element_size};
 
@@ -29,7 +30,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn from_type(element_type: &str) -> Self {
-        match element_type {
+        match recorded_name(element_type) {
             "bool" => Kind::Flag,
             name if name.contains("complex") => Kind::Complex,
             "float" | "double" => Kind::Fraction,
@@ -86,11 +87,12 @@ pub(crate) fn promoted(tensors: &[Tensor], numbers: impl IntoIterator<Item = Kin
 fn wider(one: String, other: String) -> String {
     let rank = |name: &str| (Kind::from_type(name), element_size(name).unwrap_or_default());
     let kind = Kind::from_type(&one);
+    let is_other = recorded_name(&one) != recorded_name(&other);
     match rank(&one).partial_cmp(&rank(&other)) {
         Some(std::cmp::Ordering::Less) => other,
         // Half and BFloat16 hold each other's numbers in float alone, signed and unsigned bytes in `short int`.
-        Some(std::cmp::Ordering::Equal) if one != other && kind == Kind::Fraction => "float".to_owned(),
-        Some(std::cmp::Ordering::Equal) if one != other && kind == Kind::Whole && rank(&one).1 == 1.0 => {
+        Some(std::cmp::Ordering::Equal) if is_other && kind == Kind::Fraction => "float".to_owned(),
+        Some(std::cmp::Ordering::Equal) if is_other && kind == Kind::Whole && rank(&one).1 == 1.0 => {
             "short int".to_owned()
         }
         _ => one,

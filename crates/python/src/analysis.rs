@@ -1,8 +1,9 @@
 //! The analysis of a trace as `pytracelens.compat` asks for it: event by event.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use answers::model::chosen_architecture;
 use answers::{Analysed, Report};
@@ -10,18 +11,20 @@ use gpu_timeline::{Activity, Breakdown, DeviceEvent};
 use operator_sheets::Figures;
 use perf_models::{Architecture, Category, Tables, Value};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyKeyError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use reference_tools::tracelens;
 use serde::Deserialize;
+use sheets::Layout;
+use trace_diff::{DiffOptions, TreeDiff, device_rows_sheet, tree_diff_sheets};
 use trace_ingest::{
     ArgumentValue, EventId, LaunchGeometry, Phase, ReadOptions, RowId, StringId, Trace, read_path,
 };
 use trace2tree::{CallStackOptions, OperatorField, PrintOptions, TraceTree, busy_time};
 use tree_perf::{Analysis, AnalysisOptions, Conventions};
 
-use crate::boundary::{failed, guarded, refused, refused_with, without_lock};
+use crate::boundary::{failed, guarded, refused, refused_with, unknown, without_lock};
 use crate::table::Table;
 use crate::timeline::{self, AskedWindow};
 
@@ -71,12 +74,12 @@ pub(crate) fn analyse(
         let trace = read_path(path, &ReadOptions { skip_python_frames, ..reading })?;
         Ok(Analysis::from_tree(TraceTree::build(trace, &tree_options), options))
     })?;
-    Ok(NativeAnalysis(Held::Alone(Box::new(analysis))))
+    Ok(NativeAnalysis::new(Held::Alone(Box::new(analysis))))
 }
 
 /// A trace with its tree and its launchers. Events are known by their UIDs, times are in µs.
 #[pyclass(frozen, module = "pytracelens._native")]
-pub(crate) struct NativeAnalysis(Held);
+pub(crate) struct NativeAnalysis(Held, OnceLock<Vec<Option<u32>>>);
 
 /// Who holds the analysis.
 enum Held {
@@ -103,11 +106,60 @@ impl NativeAnalysis {
     /// The analysis of a report; `None` where it is not of a trace.
     pub(crate) fn from_report(report: &Arc<Report>) -> Option<Self> {
         let is_trace = matches!(report.analysis, Analysed::Trace(..));
-        is_trace.then(|| NativeAnalysis(Held::Report(Arc::clone(report))))
+        is_trace.then(|| NativeAnalysis::new(Held::Report(Arc::clone(report))))
+    }
+
+    fn new(held: Held) -> Self {
+        NativeAnalysis(held, OnceLock::new())
     }
 
     fn tree(&self) -> &TraceTree {
         self.0.tree()
+    }
+
+    /// Its place among the events of its stream, by start.
+    fn stream_index(&self, event: EventId) -> Option<u32> {
+        let indices = self.1.get_or_init(|| {
+            let events = self.trace().events();
+            let mut streams: BTreeMap<(Option<i64>, i64), Vec<EventId>> = BTreeMap::new();
+            for event in events.ids() {
+                if let Some(stream) = events.stream(event) {
+                    streams.entry((events.device(event), stream)).or_default().push(event);
+                }
+            }
+            let mut indices = vec![None; events.ids().len()];
+            for mut stream in streams.into_values() {
+                stream.sort_by_key(|&event| events.start(event));
+                for (index, event) in (0..).zip(stream) {
+                    indices[event.index()] = Some(index);
+                }
+            }
+            indices
+        });
+        indices[event.index()]
+    }
+
+    /// What costs little to say of an event.
+    fn fields<'py>(&self, py: Python<'py>, event: EventId) -> PyResult<Bound<'py, PyDict>> {
+        let (trace, events) = (self.trace(), self.trace().events());
+        let fields = PyDict::new(py);
+        let is_span = events.phase(event) == Phase::Complete;
+        fields.set_item(intern!(py, "UID"), self.uid(event))?;
+        fields.set_item(intern!(py, "ph"), if is_span { intern!(py, "X") } else { intern!(py, "i") })?;
+        fields.set_item(intern!(py, "cat"), trace.category_name(events.category(event)))?;
+        fields.set_item(intern!(py, "name"), trace.name(event))?;
+        let track = trace.tracks().get(events.track(event));
+        for (key, id) in [(intern!(py, "pid"), track.pid), (intern!(py, "tid"), track.tid)] {
+            if let Some(id) = self.row(py, id)? {
+                fields.set_item(key, id)?;
+            }
+        }
+        fields.set_item(intern!(py, "ts"), self.us(trace.origin() + events.start(event)))?;
+        if is_span {
+            fields.set_item(intern!(py, "dur"), self.us(events.duration(event)))?;
+            fields.set_item(intern!(py, "t_end"), self.us(trace.origin() + events.end(event)))?;
+        }
+        Ok(fields)
     }
 
     fn trace(&self) -> &Trace {
@@ -116,13 +168,13 @@ impl NativeAnalysis {
 
     fn find(&self, uid: u32) -> PyResult<EventId> {
         let found = self.trace().events().find_uid(uid);
-        found.ok_or_else(|| PyKeyError::new_err(format!("the recording has no event {uid}")))
+        found.ok_or_else(|| unknown(format_args!("the recording has no event {uid}"), None))
     }
 
     /// An event that is a node of the tree.
     fn node_event(&self, uid: u32) -> PyResult<EventId> {
         let node = self.find(uid).ok().filter(|&event| self.tree().contains(event));
-        node.ok_or_else(|| PyKeyError::new_err(format!("the tree has no event {uid}")))
+        node.ok_or_else(|| unknown(format_args!("the tree has no event {uid}"), None))
     }
 
     fn uid(&self, event: EventId) -> u32 {
@@ -166,28 +218,20 @@ impl NativeAnalysis {
         self.0.is_gpu_only()
     }
 
+    /// Of each of these events what the recorder wrote, without its arguments and its place in the tree.
+    fn briefs<'py>(&self, py: Python<'py>, uids: Vec<u32>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        uids.into_iter().map(|uid| self.fields(py, self.find(uid)?)).collect()
+    }
+
     /// An event as the recorder wrote it, with its place in the tree.
     fn event<'py>(&self, py: Python<'py>, uid: u32) -> PyResult<Bound<'py, PyDict>> {
         let event = self.find(uid)?;
-        let (tree, trace, events) = (self.tree(), self.trace(), self.trace().events());
-        let fields = PyDict::new(py);
-        let is_span = events.phase(event) == Phase::Complete;
-        fields.set_item("UID", uid)?;
-        fields.set_item("ph", if is_span { "X" } else { "i" })?;
-        fields.set_item("cat", trace.category_name(events.category(event)))?;
-        fields.set_item("name", trace.name(event))?;
-        let track = trace.tracks().get(events.track(event));
-        for (key, id) in [("pid", track.pid), ("tid", track.tid)] {
-            if let Some(id) = self.row(py, id)? {
-                fields.set_item(key, id)?;
-            }
+        let (tree, fields) = (self.tree(), self.fields(py, event)?);
+        let arguments = arguments(py, tree, event)?;
+        if let Some(index) = self.stream_index(event) {
+            arguments.set_item("stream_index", index)?;
         }
-        fields.set_item("ts", self.us(trace.origin() + events.start(event)))?;
-        if is_span {
-            fields.set_item("dur", self.us(events.duration(event)))?;
-            fields.set_item("t_end", self.us(trace.origin() + events.end(event)))?;
-        }
-        fields.set_item("args", arguments(py, tree, event)?)?;
+        fields.set_item("args", arguments)?;
         if tree.contains(event) {
             fields.set_item("tree", true)?;
         }
@@ -446,6 +490,28 @@ impl NativeAnalysis {
     }
 }
 
+/// The tables of what differs between two trees, the baseline's first, with the columns that TraceLens has where it has
+/// them; which event of one is which of the other; and both as one tree, as text.
+#[pyfunction]
+pub(crate) fn tree_diff(
+    py: Python<'_>,
+    baseline: &NativeAnalysis,
+    candidate: &NativeAnalysis,
+) -> PyResult<(Vec<Table>, String)> {
+    guarded(|| {
+        let (tables, text) = py.detach(|| {
+            let diff = TreeDiff::new(baseline.tree(), candidate.tree(), DiffOptions::default());
+            let sheets = tree_diff_sheets().into_iter().chain([device_rows_sheet()]);
+            let tables = sheets.filter_map(|sheet| sheet.table_in(&diff, Layout::Listed).transpose());
+            let mut text = Vec::new();
+            let written = diff.write_merged_tree(&mut text);
+            (tables.collect::<Result<Vec<_>, _>>(), written.map(|()| text))
+        });
+        let tables = tables.map_err(refused)?.iter().map(Table::from_sheet).collect::<PyResult<_>>()?;
+        Ok((tables, String::from_utf8_lossy(&text.map_err(refused)?).into_owned()))
+    })
+}
+
 /// Names of the operators that have a model, by their family.
 #[pyfunction]
 pub(crate) fn modelled_operators() -> Vec<(&'static str, &'static str)> {
@@ -472,7 +538,7 @@ pub(crate) fn breakdown<'py>(
         builder.event(category, name, track, start, duration, Default::default());
     }
     let options = AnalysisOptions { include_unlinked_kernels: true, ..AnalysisOptions::default() };
-    let analysis = NativeAnalysis(Held::Alone(Box::new(Analysis::new(builder.finish(), options))));
+    let analysis = NativeAnalysis::new(Held::Alone(Box::new(Analysis::new(builder.finish(), options))));
     Ok(analysis.timelines(py, threshold_us, None)?.pop().map(|(_, times)| times))
 }
 

@@ -1,5 +1,6 @@
 //! The boundary to Python: what goes wrong becomes an exception, and work lets other threads of Python go on.
 
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,72 +13,75 @@ use miette::Diagnostic;
 use pyo3::prelude::*;
 use trace_ingest::{Progress, ReadOptions};
 
-pyo3::create_exception!(
-    _native,
-    TraceError,
-    pyo3::exceptions::PyException,
-    "Base class of this library's exceptions."
-);
-pyo3::create_exception!(_native, ReadError, TraceError, "A file that is not a readable recording.");
-pyo3::create_exception!(_native, NoDeviceEvents, TraceError, "A recording without device work.");
-pyo3::create_exception!(_native, CannotAnswer, TraceError, "A question that the recordings cannot answer.");
-pyo3::create_exception!(_native, NotComparable, TraceError, "Runs that cannot be compared.");
-pyo3::create_exception!(_native, InternalError, TraceError, "A bug in the library; please report it.");
+pyo3::import_exception!(pytracelens._errors, TraceError);
+pyo3::import_exception!(pytracelens._errors, ReadError);
+pyo3::import_exception!(pytracelens._errors, NoDeviceEvents);
+pyo3::import_exception!(pytracelens._errors, CannotAnswer);
+pyo3::import_exception!(pytracelens._errors, NotComparable);
+pyo3::import_exception!(pytracelens._errors, UnknownName);
+pyo3::import_exception!(pytracelens._errors, InternalError);
 
-/// An exception with what went wrong, in attributes: its code, what to do, and which of the files it is about.
+/// What exceptions are made of: message, code, what to do, and which of the files it is about.
+pub(crate) type Told = (String, String, Option<String>, Option<OsString>);
+
+/// Advice that names a command, and what Python has in its place.
+const CALLS: [(&str, &str); 4] = [
+    ("use `tracelens compare`", "use pytracelens.diff"),
+    ("save it again with `tracelens gate save`", "save it again, or pass the recordings"),
+    ("use `tracelens ranks` to report on the job", "use pytracelens.read_many to report on the job"),
+    ("use `tracelens jax` for TPUs", "use pytracelens.read for TPUs"),
+];
+
+fn told(text: String, code: String, help: Option<String>, path: Option<&Path>) -> Told {
+    let in_calls =
+        |text: String| CALLS.iter().fold(text, |text, (command, call)| text.replace(command, call));
+    (in_calls(text), code, help.map(in_calls), path.map(|path| path.as_os_str().to_owned()))
+}
+
+/// An exception with what went wrong, in attributes.
 pub(crate) fn failed(error: &Error, paths: &[PathBuf]) -> PyErr {
-    let (text, code, help) = (in_one_line(error), code(error), help(error));
     let path = match paths {
         [only] => Some(only.as_path()),
         _ => error.input(),
     };
-    let about = About { code: &code, action: help.as_deref(), path };
-    let raised = match error {
-        Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(text.clone()),
-        Error::Ingest(_) => ReadError::new_err(text.clone()),
-        Error::NothingInCommon { .. } => NotComparable::new_err(text.clone()),
-        _ => TraceError::new_err(text.clone()),
-    };
-    about.tell(raised)
-}
-
-/// The attributes of an exception.
-pub(crate) struct About<'t> {
-    pub(crate) code: &'t str,
-    pub(crate) action: Option<&'t str>,
-    pub(crate) path: Option<&'t Path>,
-}
-
-impl About<'_> {
-    pub(crate) fn tell(&self, raised: PyErr) -> PyErr {
-        Python::attach(|py| {
-            let value = raised.value(py);
-            let path = self.path.map(|path| path.as_os_str());
-            // An exception takes any attribute.
-            let _ = value.setattr("code", self.code);
-            let _ = value.setattr("action", self.action);
-            let _ = value.setattr("path", path);
-        });
-        raised
+    let told = told(in_one_line(error), code(error), help(error), path);
+    match error {
+        Error::NoGpuEvents { .. } | Error::NoDevicePlane { .. } => NoDeviceEvents::new_err(told),
+        Error::Ingest(_) => ReadError::new_err(told),
+        Error::NothingInCommon { .. } => NotComparable::new_err(told),
+        _ => TraceError::new_err(told),
     }
 }
 
 pub(crate) fn refused(error: impl std::fmt::Display) -> PyErr {
-    let about = About { code: "bad-value", action: None, path: None };
-    about.tell(TraceError::new_err(error.to_string()))
+    TraceError::new_err(told(error.to_string(), "bad-value".to_owned(), None, None))
 }
 
 /// The same with what to do.
 pub(crate) fn refused_with(message: impl std::fmt::Display, action: &str) -> PyErr {
-    let about = About { code: "bad-value", action: Some(action), path: None };
-    about.tell(TraceError::new_err(format!("{message}; {action}")))
+    let text = format!("{message}; {action}");
+    TraceError::new_err(told(text, "bad-value".to_owned(), Some(action.to_owned()), None))
 }
 
 /// What a library refuses.
 pub(crate) fn refused_by(said: &dyn Diagnostic) -> PyErr {
-    let (text, help) = (in_one_line(said), help(said));
-    let about = About { code: "bad-value", action: help.as_deref(), path: None };
-    about.tell(TraceError::new_err(text))
+    TraceError::new_err(told(in_one_line(said), "bad-value".to_owned(), help(said), None))
+}
+
+/// Why a model has no figure.
+pub(crate) fn refused_by_reason(undefined: perf_models::Undefined) -> PyErr {
+    refused(undefined.reason)
+}
+
+/// A name that there is not, with the code of what says so.
+pub(crate) fn unknown_by(said: &dyn Diagnostic) -> PyErr {
+    UnknownName::new_err(told(in_one_line(said), "unknown-name".to_owned(), help(said), None))
+}
+
+/// The same in words.
+pub(crate) fn unknown(message: impl std::fmt::Display, action: Option<&str>) -> PyErr {
+    let text = action.map_or_else(|| message.to_string(), |action| format!("{message}; {action}"));
+    UnknownName::new_err(told(text, "unknown-name".to_owned(), action.map(str::to_owned), None))
 }
 
 /// Does work at the boundary to Python, where a panic becomes an [`InternalError`]: what pyo3 makes of one, `except Exception`
@@ -88,8 +92,8 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
 
 fn internal_error() -> PyErr {
     let action = "please report this as a bug and attach the recording";
-    let about = About { code: "internal", action: Some(action), path: None };
-    about.tell(InternalError::new_err(format!("the library failed; {action}")))
+    let text = format!("the library failed; {action}");
+    InternalError::new_err(told(text, "internal".to_owned(), Some(action.to_owned()), None))
 }
 
 /// Signal poll interval: long enough that threads waiting for the interpreter's lock keep it, and short enough for

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod boundary;
+mod perf_model;
 mod rows;
 mod table;
 mod timeline;
@@ -10,23 +11,23 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use answers::diagnostic::in_one_line;
 use answers::envelope::{Answer, Asked, Input, InputDetails, Role};
 use answers::model::{RecordedCalls, chosen_architecture};
 use answers::{
     Analysed, AnyReporter, DiffReporter, Error, GateReader, RanksReporter, Report, Reporter, Run,
     TraceReporter, TreeQuery, TreeStart, WhyError, table_named,
 };
+use multi_rank::JobOptions;
 use perf_gate::{Gate, Thresholds, Verdict};
-use pyo3::exceptions::PyKeyError;
+use perf_models::Precision;
 use pyo3::prelude::*;
 use report_writers::{CsvDirectory, Workbook, Writer, write_json};
 use tracelens::TOOL;
 
 use crate::analysis::NativeAnalysis;
 use crate::boundary::{
-    About, CannotAnswer, InternalError, NoDeviceEvents, NotComparable, ReadError, TraceError, failed,
-    guarded, refused, refused_by, refused_with, without_lock,
+    CannotAnswer, NotComparable, Told, failed, guarded, refused, refused_by, refused_with, unknown,
+    unknown_by, without_lock,
 };
 use crate::rows::AskedCondition;
 use crate::table::Table;
@@ -115,13 +116,16 @@ impl NativeReport {
         guarded(|| py.detach(|| json(&self.answer(InputDetails::default()).about(&self.report).warnings)))
     }
 
+    /// The inputs of the answer as JSON, for which files are not hashed.
+    fn inputs_json(&self, py: Python<'_>) -> PyResult<String> {
+        guarded(|| py.detach(|| json(&self.answer(InputDetails::default()).about(&self.report).inputs)))
+    }
+
     /// All that is known of one thing, as JSON.
     fn why_json(&self, py: Python<'_>, target: &str, top: usize) -> PyResult<String> {
         guarded(|| {
             let why = py.detach(|| self.report.why(target, top)).map_err(|error| match error {
-                WhyError::Unknown { .. } | WhyError::Several { .. } => {
-                    PyKeyError::new_err(in_one_line(&error))
-                }
+                WhyError::Unknown { .. } | WhyError::Several { .. } => unknown_by(&error),
                 error => refused_by(&error),
             })?;
             json(&why)
@@ -156,7 +160,7 @@ impl NativeReport {
                 let query = rows::query(&table, None, Vec::new(), Vec::new(), Some(top))?;
                 Table::from_sheet(&query.rows(&table).map_err(rows::no_rows)?.table)
             }
-            None => Err(PyKeyError::new_err("the tree has no such event")),
+            None => Err(unknown("the tree has no such event", Some("tree.find lists events by name"))),
         })
     }
 
@@ -230,10 +234,20 @@ fn report(py: Python<'_>, path: PathBuf, asked: &str) -> PyResult<NativeReport> 
 
 /// Makes the report of a job from the recordings of its ranks.
 #[pyfunction]
-#[pyo3(signature = (paths, threads))]
-fn read_ranks(py: Python<'_>, paths: Vec<PathBuf>, threads: Option<usize>) -> PyResult<NativeReport> {
+#[pyo3(signature = (paths, threads, statistics = None))]
+fn read_ranks(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    threads: Option<usize>,
+    statistics: Option<Vec<String>>,
+) -> PyResult<NativeReport> {
+    let mut analysis = JobOptions::default();
+    if let Some(statistics) = statistics {
+        let statistics = statistics.iter().map(|name| name.parse());
+        analysis.agg_metrics = statistics.collect::<Result<_, _>>().map_err(refused)?;
+    }
     let report = without_lock(py, None, threads, &paths, |reading| {
-        RanksReporter { count_devices: true, ..RanksReporter::default() }
+        RanksReporter { analysis, count_devices: true, ..RanksReporter::default() }
             .report(&paths, &mut Run { reading, ..Run::default() })
     })?;
     Ok(NativeReport { report: Arc::new(report), paths, command: "ranks" })
@@ -289,13 +303,11 @@ fn gate_json(
     let gate = Gate::new(baseline, candidate, &thresholds, &Default::default())
         .map_err(|error| refused_by(&error))?;
     if is_strict {
-        let raised = match gate.verdict {
-            Verdict::Inconclusive => Some(("not-told", CannotAnswer::new_err(gate.headline()))),
-            Verdict::NotComparable => Some(("not-comparable", NotComparable::new_err(gate.headline()))),
-            Verdict::Pass | Verdict::Improved | Verdict::Fail => None,
-        };
-        if let Some((code, raised)) = raised {
-            return Err(About { code, action: None, path: None }.tell(raised));
+        let told = |code: &str| -> Told { (gate.headline(), code.to_owned(), None, None) };
+        match gate.verdict {
+            Verdict::Inconclusive => return Err(CannotAnswer::new_err(told("not-told"))),
+            Verdict::NotComparable => return Err(NotComparable::new_err(told("not-comparable"))),
+            Verdict::Pass | Verdict::Improved | Verdict::Fail => {}
         }
     }
     json(&gate.to_json().map_err(refused)?)
@@ -308,19 +320,24 @@ fn model_json(call: &str) -> PyResult<String> {
 }
 
 /// The figures of an operation by the arguments of `tracelens model`, as JSON, and what is odd about the file of the
-/// architecture.
+/// architecture; or why there are none: message, code and what to do.
 #[pyfunction]
-fn model_by_sizes_json(arguments: Vec<OsString>) -> PyResult<(String, Option<String>)> {
+#[allow(clippy::type_complexity)] // An answer, taken apart in Python.
+fn model_by_sizes_json(
+    arguments: Vec<OsString>,
+) -> PyResult<(Option<(String, Option<String>)>, Option<(String, String, Option<String>)>)> {
     guarded(|| {
-        let answer = tracelens::model(arguments).map_err(|error| {
-            let about = About { code: &error.code, action: error.help.as_deref(), path: None };
-            about.tell(TraceError::new_err(match &error.help {
-                Some(help) => format!("{}; {help}", error.message),
-                None => error.message.clone(),
-            }))
-        })?;
-        Ok((json(&answer.result)?, answer.warning))
+        Ok(match tracelens::model(arguments) {
+            Ok(answer) => (Some((json(&answer.result)?, answer.warning)), None),
+            Err(error) => (None, Some((error.message, error.code, error.help))),
+        })
     })
+}
+
+/// The name that the sizes of an operation have for a type of data in any common spelling; `None` where it is unknown.
+#[pyfunction]
+fn data_type(spelling: &str) -> Option<&'static str> {
+    perf_models::precision(spelling).map(Precision::as_str)
 }
 
 /// Runs the command line in a process that is its own, and gives the exit code.
@@ -336,7 +353,6 @@ fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Table>()?;
     module.add_class::<NativeReport>()?;
@@ -346,21 +362,15 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gate_json, module)?)?;
     module.add_function(wrap_pyfunction!(model_json, module)?)?;
     module.add_function(wrap_pyfunction!(model_by_sizes_json, module)?)?;
+    module.add_function(wrap_pyfunction!(data_type, module)?)?;
+    module.add_function(wrap_pyfunction!(perf_model::gemm_work, module)?)?;
+    module.add_function(wrap_pyfunction!(perf_model::attention_work, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_class::<NativeAnalysis>()?;
     module.add_function(wrap_pyfunction!(analysis::analyse, module)?)?;
     module.add_function(wrap_pyfunction!(report, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::breakdown, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::modelled_operators, module)?)?;
-    for (name, error) in [
-        ("TraceError", py.get_type::<TraceError>()),
-        ("ReadError", py.get_type::<ReadError>()),
-        ("NoDeviceEvents", py.get_type::<NoDeviceEvents>()),
-        ("CannotAnswer", py.get_type::<CannotAnswer>()),
-        ("NotComparable", py.get_type::<NotComparable>()),
-        ("InternalError", py.get_type::<InternalError>()),
-    ] {
-        module.add(name, error)?;
-    }
+    module.add_function(wrap_pyfunction!(analysis::tree_diff, module)?)?;
     Ok(())
 }

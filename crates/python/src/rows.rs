@@ -2,12 +2,10 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
-use answers::diagnostic::in_one_line;
 use answers::{Condition, Order, RowError, RowQuery, Test, Value};
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-use crate::boundary::{refused_by, refused_with};
+use crate::boundary::{refused_by, refused_with, unknown_by};
 
 /// Column, operator and what is compared with; nothing with `null`.
 pub(crate) type AskedCondition = (String, String, Option<Given>);
@@ -80,9 +78,7 @@ fn condition((column, operator, given): AskedCondition) -> PyResult<Condition> {
 /// Why there are no rows: a name that there is not is a wrong key.
 pub(crate) fn no_rows(error: RowError) -> PyErr {
     match error {
-        RowError::UnknownTable { .. } | RowError::UnknownColumn { .. } => {
-            PyKeyError::new_err(in_one_line(&error))
-        }
+        RowError::UnknownTable { .. } | RowError::UnknownColumn { .. } => unknown_by(&error),
         error => refused_by(&error),
     }
 }

@@ -9,14 +9,13 @@ use polars_arrow::array::{
 use polars_arrow::datatypes::{ArrowDataType, Field, Metadata};
 use polars_arrow::ffi::{ArrowArray, ArrowSchema, export_array_to_c, export_field_to_c, export_iterator};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyCapsule};
 use report_writers::JsonTable;
 use serde::Deserialize;
 use sheets::{Cell, ColumnKind, TableColumn};
 
-use crate::boundary::refused;
+use crate::boundary::{refused, unknown};
 
 /// Columns of equal length in Arrow's form, made once: every export shares their memory.
 #[pyclass(frozen, module = "pytracelens._native")]
@@ -84,10 +83,9 @@ impl Table {
     fn column(&self, name: &str) -> PyResult<(&Described, &dyn Array, &Field)> {
         let place = self.columns.iter().position(|column| column.name == name).ok_or_else(|| {
             let near = answers::did_you_mean(name, self.columns.iter().map(|column| column.name.as_str()));
-            PyKeyError::new_err(format!(
-                "table {:?} has no column {name:?}; the nearest names are {near:?}",
-                self.name
-            ))
+            let near: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
+            let near = format!("the nearest names are {}", near.join(", "));
+            unknown(format_args!("table {:?} has no column {name:?}", self.name), Some(&near))
         })?;
         Ok((&self.columns[place], self.rows.values()[place].as_ref(), &self.rows.fields()[place]))
     }

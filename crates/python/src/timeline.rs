@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use gpu_timeline::{Breakdown, DeviceEvent};
 use iterations::{DetectOptions, Iterations, Window};
 use polars_arrow::array::{Array, Float64Array, Int64Array};
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use sheets::{Column, TableColumn};
 use trace_ingest::{EventId, EventTable, Trace};
 use tree_perf::Analysis;
 
-use crate::boundary::{refused, refused_by, refused_with};
+use crate::boundary::{refused, refused_by, refused_with, unknown};
 use crate::table::{Table, dictionary};
 
 /// A column of events.
@@ -127,7 +126,8 @@ pub(crate) fn events(analysis: &Analysis, wanted: Option<Vec<String>>) -> PyResu
     let find = |name: &String| {
         EVENT_COLUMNS.iter().find(|known| known.column.name == name).ok_or_else(|| {
             let known: Vec<&str> = EVENT_COLUMNS.iter().map(|known| known.column.name).collect();
-            PyKeyError::new_err(format!("events have no column {name:?}; they have {}", known.join(", ")))
+            let known = format!("they have {}", known.join(", "));
+            unknown(format_args!("events have no column {name:?}"), Some(&known))
         })
     };
     let columns: Vec<&EventColumn> = match &wanted {

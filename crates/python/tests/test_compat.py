@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import gc
+import gzip
 import importlib
+import json
 import pickle
+import pprint
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +77,15 @@ def test_imports_of_notebooks_work_once_installed() -> None:
     assert "aten::mm" in build_sheet_category_to_op_names(op_to_perf_model_class_map)["GEMM"]
     assert callable(generate_perf_report_pytorch) and NcclAnalyser and TraceDiff
     assert DataLoader.load_data(str(TRAINING))["traceEvents"]
+    from TraceLens.NcclAnalyser.nccl_analyser import NcclAnalyser as same_analyser  # type: ignore[import-not-found]
+    from TraceLens.PerfModel import dict_cat2names  # type: ignore[import-not-found]
+    from TraceLens.PerfModel.perf_model import GEMM, SDPA  # type: ignore[import-not-found]
+
+    assert same_analyser is NcclAnalyser is compat.NcclAnalyser
+    assert "aten::mm" in dict_cat2names["GEMM"] and dict_cat2names["no such family"] == []
+    for family in ("SDPA", "CONV", "UnaryElementwise", "BinaryElementwise"):
+        assert dict_cat2names[family], family
+    assert GEMM is compat.GEMM and SDPA is compat.SDPA
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("TraceLens.Trace2Tree")
 
@@ -97,7 +109,7 @@ def test_launchers_have_the_times_of_the_sheets(
     analyzer: compat.TreePerfAnalyzer, trace: tl.Trace, launchers: pandas.DataFrame
 ) -> None:
     total = launchers[DIRECT].sum()
-    assert total == pytest.approx(trace.sheet("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum() * 1e3)
+    assert total == pytest.approx(trace.table("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum() * 1e3)
     assert launchers[["UID", "op category"]].duplicated().sum() == 0
     details = [sum(kernel["dur"] for kernel in kernels) for kernels in launchers["kernel_details"]]
     assert all(details[row] >= launchers[DIRECT][row] - 1e-6 for row in range(len(launchers)))
@@ -114,18 +126,18 @@ def test_launchers_have_the_times_of_the_sheets(
 def test_summaries_have_the_rows_of_the_sheets(trace: tl.Trace, launchers: pandas.DataFrame) -> None:
     of = compat.TreePerfAnalyzer
     summary = of.get_df_kernel_launchers_summary(launchers)
-    sheet = trace.sheet("ops_summary").to_pandas()
+    sheet = trace.table("ops_summary").to_pandas()
     assert dict(zip(summary["name"], summary[f"{DIRECT}_ms"])) == pytest.approx(
         dict(zip(sheet["name"], sheet[f"{DIRECT}_ms"]))
     )
     assert dict(zip(summary["name"], summary["Count"])) == dict(zip(sheet["name"], sheet["Count"]))
     by_category = of.get_df_kernel_launchers_summary_by_category(launchers)
-    sheet = trace.sheet("ops_summary_by_category").to_pandas()
+    sheet = trace.table("ops_summary_by_category").to_pandas()
     assert dict(zip(by_category["op category"], by_category[f"{DIRECT}_ms"])) == pytest.approx(
         dict(zip(sheet["op category"], sheet[f"{DIRECT}_ms"]))
     )
     unique = of.get_df_kernel_launchers_unique_args(launchers, agg_metrics=["mean", "std"], include_pct=True)
-    sheet = trace.sheet("ops_all").to_pandas() if "ops_all" in trace else trace.sheet("ops_unique_args").to_pandas()
+    sheet = trace.table("ops_all").to_pandas() if "ops_all" in trace else trace.table("ops_unique_args").to_pandas()
     assert len(unique) == len(sheet)
     assert list(unique["ex_UID"]) == list(sheet["ex_UID"])
     assert list(unique[f"{DIRECT}_mean"]) == pytest.approx(list(sheet[f"{DIRECT}_mean"]))
@@ -162,7 +174,7 @@ def test_figures_have_the_values_of_the_sheet(analyzer: compat.TreePerfAnalyzer,
     )
     assert len(metrics) == len(events) and {"param: M", "kernel_details", "args"} <= set(metrics.columns)
     assert (metrics["Non-Data-Mov Kernel Time (µs)"] <= metrics["Kernel Time (µs)"]).all()
-    sheet = trace.sheet("unified_perf_summary").to_pandas().set_index("ex_UID")
+    sheet = trace.table("unified_perf_summary").to_pandas().set_index("ex_UID")
     ours = metrics.set_index("UID")
     shared = sheet.index.intersection(ours.index)
     assert len(shared) > 3
@@ -199,7 +211,7 @@ def test_calls_without_a_model_say_so(analyzer: compat.TreePerfAnalyzer) -> None
 
 def test_the_timeline_is_that_of_the_sheet(analyzer: compat.TreePerfAnalyzer, trace: tl.Trace) -> None:
     timeline = analyzer.get_df_gpu_timeline().set_index("type")
-    sheet = trace.sheet("gpu_timeline").to_pandas().set_index("type")
+    sheet = trace.table("gpu_timeline").to_pandas().set_index("type")
     assert dict(timeline["time ms"]) == pytest.approx({kind: sheet["time ms"][kind] for kind in timeline.index})
     split = analyzer.get_df_gpu_timeline(micro_idle_thresh_us=10, gpu_pid=0).set_index("type")["time ms"]
     assert split["micro_idle_time"] + split["macro_idle_time"] == pytest.approx(timeline["time ms"]["idle_time"])
@@ -313,6 +325,127 @@ def test_what_is_written_into_events_stays() -> None:
     assert found[uids[5]]["d"] == 5 and "GPU Time" not in found[uids[6]]
 
 
+def test_events_have_the_rest_when_they_are_asked_for_it() -> None:
+    tree = compat.TreePerfAnalyzer.from_file(TRAINING, add_python_func=True).tree
+
+    def event() -> compat.Event:
+        return next(event for event in tree.events if event["name"] == "aten::addmm")
+
+    whole = dict(event())
+    assert {"args", "children", "gpu_events", "parent", "tree"} <= whole.keys()
+    assert event()["args"] == whole["args"] and event().get("children") == whole["children"]
+    assert "parent" in event() and "colour" not in event() and event().get("colour", 3) == 3
+    assert len(event()) == len(whole) and list(event()) == list(whole) and event() == whole and whole == event()
+    assert {**event()} == whole and dict(event().items()) == whole and json.loads(json.dumps(event())) == whole
+    assert pprint.pformat(event()) == pprint.pformat(whole)
+    assert repr(event()) == repr(whole) and event().copy() == whole and event() | {} == {} | event() == whole
+    assert list(pandas.DataFrame([event()]).columns) == list(whole)
+    with pytest.raises(KeyError, match="colour"):
+        event()["colour"]
+    looked_at = list(tree.events)
+    assert sum(event["name"] == "aten::addmm" and event.get("cat") == "cpu_op" for event in looked_at) > 0
+    # A pass over names makes nothing else of the events.
+    assert not any(event._is_whole for event in looked_at)
+    del looked_at
+    kept = event()
+    assert event() is kept and tree.events[0] is not kept
+    kept["dur"] = -1
+    assert kept["args"] == whole["args"] and kept["dur"] == -1
+
+
+def test_kernels_are_numbered_on_their_stream(analyzer: compat.TreePerfAnalyzer) -> None:
+    streams: dict[tuple[int, int], list[compat.Event]] = {}
+    for event in analyzer.tree.events:
+        arguments = event["args"]
+        assert ("stream_index" in arguments) == (arguments.get("stream") is not None)
+        if "stream_index" in arguments:
+            streams.setdefault((arguments["device"], arguments["stream"]), []).append(event)
+    assert len(streams) > 1
+    for events in streams.values():
+        events.sort(key=lambda event: event["args"]["stream_index"])
+        assert [event["args"]["stream_index"] for event in events] == list(range(len(events)))
+        assert all(one["ts"] <= other["ts"] for one, other in zip(events, events[1:]))
+
+
+def test_models_need_no_trace() -> None:
+    assert compat.GEMM.flops_func(40960, 6144, 1536, False) == 773094113280
+    assert compat.GEMM.bytes_func(40960, 6144, 1536, False, 2, 2, 2, 2) == 648019968
+    assert compat.GEMM.bytes_func(8, 8, 8, True, 2, 2, None, 2) is None
+    model = tl.model("gemm", m=64, n=32, k=16, dtype="fp16", bias=True)
+    assert compat.GEMM.flops_func(64, 32, 16, True) == model["flops"]
+    assert compat.GEMM.bytes_func(64, 32, 16, True, 2, 2, 2, 2) == model["bytes"]
+    sizes = (1, 4096, 64, 4096, 8, 128, 128)
+    causal, full = compat.SDPA.flops_func(*sizes, True), compat.SDPA.flops_func(*sizes, False)
+    assert full == 4 * 64 * 4096**2 * 128 and 0.5 * full <= causal < 0.51 * full
+    assert compat.SDPA.bytes_func(*sizes, True, 2) == 2 * 4096 * 128 * 2 * (64 + 8)
+    assert compat.SDPA.flops_bwd_func(*sizes, False, flash_impl=True) == pytest.approx(2.5 * full, rel=1e-4)
+    assert compat.SDPA.bytes_bwd_func(*sizes, True, 2) > compat.SDPA.bytes_func(*sizes, True, 2)
+    with pytest.raises(ValueError, match="1, 2, 4 or 8 bytes"):
+        compat.SDPA.bytes_func(*sizes, True, 3)
+
+
+def test_an_architecture_may_say_little() -> None:
+    analyzer = compat.TreePerfAnalyzer.from_file(TRAINING, arch={"num_cus": 304})
+    mm = next(event for event in analyzer.tree.events if event["name"] == "aten::mm")
+    assert analyzer.compute_perf_metrics(mm)["GFLOPS"] > 0
+
+
+def test_collectives_of_a_job(tmp_path: Path) -> None:
+    text = gzip.decompress(TRAINING.read_bytes())
+    paths = [tmp_path / f"rank{rank}.json" for rank in range(2)]
+    for rank, path in enumerate(paths):
+        document = json.loads(text)
+        document["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 2}
+        path.write_text(json.dumps(document))
+    job = compat.NcclAnalyser([str(path) for path in paths], 2)
+    long = job.build_df_long()
+    assert set(long["rank"]) == {0, 1} and {"Collective name", "dur", "collective_id"} <= set(long.columns)
+    plain, detailed = job.build_df_nccl_implicit_sync_cat(), job.build_df_nccl_implicit_sync_cat(detailed=True)
+    assert len(plain) == len(detailed) > 0 and "comm_latency" in plain.columns
+    assert {"rank_0_ts", "rank_1_ts"} <= set(detailed.columns) - set(plain.columns)
+    summary = job.build_df_summary_nccl_implicit_sync_cat(agg_metrics=["mean"])
+    assert summary["count"].sum() == len(plain) and "comm_latency_mean" in summary.columns
+    assert not [name for name in summary.columns if name.endswith(("_std", "_median", "_min", "_max"))]
+    assert "comm_latency_std" in job.build_df_summary_nccl_implicit_sync_cat().columns
+    assert job.build_df_nccl_all2allv().empty and job.build_df_summary_nccl_all2allv().empty
+    assert len(job.build_df_summary_long()) > 0
+    with pytest.raises(ValueError, match="'most' is no statistic"):
+        job.build_df_summary_nccl_implicit_sync_cat(agg_metrics=["most"])
+    with pytest.raises(ValueError, match="2 recordings are not those of 8 ranks"):
+        compat.NcclAnalyser(paths, 8)
+    with pytest.raises(NotImplementedError, match="max_workers"):
+        compat.NcclAnalyser(paths, 2, max_workers=4)
+
+
+def test_two_trees_are_aligned(analyzer: compat.TreePerfAnalyzer, tmp_path: Path) -> None:
+    one = compat.TreePerfAnalyzer.from_file(TRAINING).tree
+    other = compat.TreePerfAnalyzer.from_file(TESTDATA / "generated/rocm_training_step.json.gz").tree
+    diff = compat.TraceDiff(one, other)
+    diff.generate_tracediff_report()
+    stats = diff.diff_stats_df
+    assert {"name", "cpu_op_name", "source", "kernel_time", "lowest_common_ancestor_name"} <= set(stats.columns)
+    assert set(stats["source"]) == {"trace1", "trace2"}
+    for summary in (diff.diff_stats_unique_args_summary_df, diff.diff_stats_names_summary_df):
+        assert summary["kernel_time_sum"].sum() == pytest.approx(stats["kernel_time"].sum())
+        assert summary["num_kernels"].sum() == len(stats) > len(summary)
+    mm = next(event for event in one.events if event["name"] == "aten::mm")
+    mate = diff.get_corresponding_uid(1, mm["UID"])
+    assert diff.variant.get_UID2event(mate)["name"] == "aten::mm" and diff.get_corresponding_uid(2, mate) == mm["UID"]
+    assert diff.get_corresponding_uid(1, 10**9) == -1
+    with pytest.raises(ValueError, match="1 and 2, not 3"):
+        diff.get_corresponding_uid(3, 0)
+    texts = []
+    for is_pruned in (False, True):
+        folder = tmp_path / str(is_pruned)
+        diff.print_tracediff_report_files(folder, prune_non_gpu=is_pruned)
+        texts.append((folder / "merged_tree_output.txt").read_text("utf-8"))
+        assert len(pandas.read_csv(folder / "diff_stats.csv")) == len(stats)
+    # All nodes of the merged tree have device work.
+    assert "aten::mm" in texts[0] and "(0.000 | 0.000 µs)" not in texts[0] and texts[0] == texts[1]
+    same = compat.TraceDiff(one, one)
+    assert same.diff_stats_df.empty and same.diff_stats_names_summary_df.empty
+
+
 def test_modules(analyzer: compat.TreePerfAnalyzer) -> None:
     tree = analyzer.tree
     modules = [event for event in tree.events if event["name"].startswith("nn.Module:")]
@@ -362,7 +495,7 @@ def test_the_report_is_a_dictionary_of_frames(trace: tl.Trace, tmp_path: Path) -
         gpu_arch_platform="H100",
     )
     sums = frames["ops_summary"][f"{DIRECT}_ms"].sum()
-    assert sums == pytest.approx(trace.sheet("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum())
+    assert sums == pytest.approx(trace.table("ops_summary").to_pandas()[f"{DIRECT}_ms"].sum())
     assert {"kernel_summary", "unified_perf_summary", "GEMM"} <= set(frames)
     assert "micro_idle_time" in set(frames["gpu_timeline"]["type"])
     assert book.exists() and (folder / "ops_summary.csv").exists()
@@ -378,8 +511,6 @@ def test_the_report_is_a_dictionary_of_frames(trace: tl.Trace, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("of", "instead"),
     [
-        (compat.TraceDiff, "pytracelens.diff"),
-        (compat.NcclAnalyser, "tracelens ranks"),
         (compat.TraceFuse, "tracelens fuse"),
         (compat.EventReplayer, "tracelens replay"),
     ],

@@ -97,17 +97,17 @@ def assert_the_program_agrees(path: Path) -> None:
     for name, table in tables.items():
         # The overview lists the options of the command.
         if name != "overview":
-            assert_equal(trace.sheet(name), table, name)
+            assert_equal(trace.table(name), table, name)
     for member in ("inputs", "trust", "warnings", "findings", "cannot_answer"):
         assert trace.answer[member] == said[member], member
     assert told(trace.findings) == said["findings"]
     name = max(tables, key=lambda name: len(tables[name]["rows"]))
-    column = trace.sheet(name).columns[0]
+    column = trace.table(name).columns[0]
     picked = answer("table", path, name, "--select", column, "--sort", column, "--top", "5")["tables"][0]
     table = trace.table(name, select=[column], sort=column, top=5)
     assert (table.columns, rows(table)) == ([column], picked["rows"])
-    if "ops_summary" in trace and len(trace.sheet("ops_summary")):
-        operator = trace.sheet("ops_summary")["name"].to_list()[0]
+    if "ops_summary" in trace and len(trace.table("ops_summary")):
+        operator = trace.table("ops_summary")["name"].to_list()[0]
         ours, theirs = trace.why(operator), answer("why", path, operator)["result"]
         assert ours["cost"] == theirs["cost"] and ours["kernels"] == theirs["kernels"]
 
@@ -126,6 +126,6 @@ def test_the_program_agrees_on_two_runs() -> None:
     found, said = tl.diff(TRAINING, ROCM), answer("diff", TRAINING, ROCM)
     assert list(found) == [table["name"] for table in said["tables"]]
     for table in said["tables"]:
-        assert_equal(found.sheet(table["name"]), table, table["name"])
+        assert_equal(found.table(table["name"]), table, table["name"])
     for candidate in (TRAINING, ROCM):
         assert tl.gate(TRAINING, candidate) == answer("gate", "--baseline", TRAINING, "--candidate", candidate)["result"]

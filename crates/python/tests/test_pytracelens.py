@@ -8,12 +8,14 @@ import gc
 import gzip
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -47,10 +49,10 @@ def test_a_report_has_tables_and_what_is_said_of_them(trace: tl.Trace) -> None:
     assert trace.advise() == trace.findings
     with pytest.raises(dataclasses.FrozenInstanceError):
         trace.trust.verdict = "unusable"  # type: ignore[misc]
-    ops = trace.sheet("ops_summary")
+    ops = trace.table("ops_summary")
     assert ops.units["total_direct_kernel_time_ms"] == "ms" and ops.units["name"] is None
     with pytest.raises(KeyError, match="ops_summary"):
-        trace.sheet("ops_sumary")
+        trace.table("ops_sumary")
 
 
 def test_dataclasses_have_the_members_of_the_answer() -> None:
@@ -89,7 +91,7 @@ def test_warnings_reach_python(tmp_path: Path) -> None:
 
 def test_rows_that_meet_conditions(trace: tl.Trace) -> None:
     time = "total_direct_kernel_time_ms"
-    whole = trace.sheet("ops_summary")
+    whole = trace.table("ops_summary")
     names, times = whole["name"].to_list(), whole[time].to_list()
     found = trace.table("ops_summary", select=["name", time], where=[(time, "gt", times[2])], sort=f"{time}:asc")
     assert found.columns == ["name", time]
@@ -114,8 +116,8 @@ def test_rows_that_meet_conditions(trace: tl.Trace) -> None:
 
 def test_options_of_the_command_line_make_other_reports(trace: tl.Trace) -> None:
     times = trace.report(micro_idle_thresh_us=5.0, topk_ops=3)
-    assert "micro_idle_time" in times.sheet("gpu_timeline")["type"].to_list()
-    assert "micro_idle_time" not in trace.report().sheet("gpu_timeline")["type"].to_list()
+    assert "micro_idle_time" in times.table("gpu_timeline")["type"].to_list()
+    assert "micro_idle_time" not in trace.report().table("gpu_timeline")["type"].to_list()
     more = set(trace.report(waits=True, kernel_details=True, disable_coll_analysis=True))
     assert {"idle_causes", "kernel_details"} <= more and "coll_analysis" not in more, more
     with pytest.raises(TypeError, match="topk_op;.* topk_ops"):
@@ -124,7 +126,7 @@ def test_options_of_the_command_line_make_other_reports(trace: tl.Trace) -> None
 
 def test_frames_have_the_values_of_the_program(trace: tl.Trace) -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    table = trace.sheet("unified_perf_summary")
+    table = trace.table("unified_perf_summary")
     arrow = table.to_arrow()
     assert arrow.num_rows == len(table) and arrow.column_names == table.columns
     assert arrow.schema.field("name").type == pyarrow.large_string()
@@ -135,7 +137,7 @@ def test_frames_have_the_values_of_the_program(trace: tl.Trace) -> None:
         out = subprocess.run([program, "table", TRAINING, "ops_summary", "--top", "500", "--json"], capture_output=True, check=True)
         rows = json.loads(out.stdout)["tables"][0]
         names = [column["name"] for column in rows["columns"]]
-        ours = trace.sheet("ops_summary").to_arrow().to_pylist()
+        ours = trace.table("ops_summary").to_arrow().to_pylist()
         at = names.index("total_direct_kernel_time_ms")
         assert [row["total_direct_kernel_time_ms"] for row in ours] == [row[at] for row in rows["rows"]]
 
@@ -147,7 +149,7 @@ def test_every_table_of_every_recording_is_a_frame() -> None:
             warnings.simplefilter("ignore", tl.TraceWarning)
             report = tl.read(path)
         for name in report:
-            table = report.sheet(name)
+            table = report.table(name)
             assert table.to_arrow().num_rows == len(table), (path, name)
         assert "<ul>" in report._repr_html_()
 
@@ -156,7 +158,7 @@ def test_pandas_and_polars_take_tables(trace: tl.Trace) -> None:
     pytest.importorskip("pyarrow")
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
-    table = trace.sheet("ops_summary")
+    table = trace.table("ops_summary")
     assert isinstance(table.to_pandas(), pandas.DataFrame)
     frame = polars.DataFrame(table)
     assert frame["name"][0] == "aten::mm" and frame.height == len(table)
@@ -206,22 +208,117 @@ def test_operations_have_the_cost_that_the_program_says(tmp_path: Path) -> None:
 def test_operations_that_are_asked_for_wrongly() -> None:
     sizes: dict[str, Any] = {"m": 8, "n": 8, "k": 8}
     for kind, options, code, message in [
-        ("gem", sizes, "arguments", "unrecognized subcommand 'gem'"),
-        ("--list", {}, "arguments", "tracelens model --list"),
-        ("gemm", {"m": 8}, "arguments", r"not provided:\s+--n <N>"),
-        ("gemm", {**sizes, "mm": 8}, "arguments", "unexpected argument '--mm'"),
-        ("gemm", {**sizes, "m": -1}, "arguments", "invalid value '-1' for '--m <M>'"),
-        ("gemm", {**sizes, "help": True}, "arguments", "Usage"),
+        ("gem", sizes, "arguments", "^there is no operation of the kind 'gem'; did you mean 'gemm'$"),
+        ("--list", {}, "arguments", "is no kind of operation; use one of gemm, "),
+        ("gemm", {"m": 8}, "arguments", "^the operation lacks n k$"),
+        ("gemm", {**sizes, "mm": 8}, "arguments", "^the operation has no size mm; did you mean m$"),
+        ("gemm", {**sizes, "m": -1}, "arguments", "^invalid value '-1' for m: invalid digit found in string$"),
+        ("gemm", {**sizes, "dtype": "bfloat"}, "arguments", "^invalid value 'bfloat' for dtype; use one of fp64, fp32, .*fp4$"),
+        ("gemm", {**sizes, "help": True}, "arguments", "^the operation has no size help$"),
         ("gemm", {**sizes, "arch": "abacus"}, "answer/unknown-architecture", "abacus"),
-        ("sdpa", {"heads": 3, "kv_heads": 2, "q_len": 1, "head_dim": 1}, "sizes", "--kv-heads 2 does not divide --heads 3"),
+        ("sdpa", {"heads": 3, "kv_heads": 2, "q_len": 1, "head_dim": 1}, "sizes", "kv_heads 2 does not divide heads 3$"),
     ]:
         with pytest.raises(tl.TraceError, match=message) as raised:
             tl.model(kind, **options)
         assert raised.value.code == code and raised.value.path is None
+        assert "--" not in str(raised.value).replace("'--list'", "") and "tracelens" not in str(raised.value)
     with pytest.raises(TypeError, match="args are missing"):
         tl.model("aten::mm", kernels=["gemm"])
     with pytest.raises(TypeError, match="none of its own: m"):
         tl.model("aten::mm", {}, m=8)
+
+
+def test_types_of_data_have_many_names() -> None:
+    sizes: dict[str, Any] = {"m": 64, "n": 64, "k": 64}
+    for name, spellings in {
+        "bf16": ["bfloat16", "torch.bfloat16", "BFloat16", "c10::BFloat16"],
+        "fp16": ["float16", "torch.half"],
+        "fp32": ["float32", "torch.float"],
+        "fp8": ["float8_e4m3fn"],
+    }.items():
+        for spelling in spellings:
+            assert tl.model("gemm", **sizes, dtype=spelling) == tl.model("gemm", **sizes, dtype=name), spelling
+
+
+def test_objects_say_what_they_are(trace: tl.Trace, tmp_path: Path) -> None:
+    assert repr(trace).startswith(f"<Trace of {TRAINING.name}: kineto, 8 × NVIDIA H100 80GB HBM3, rank 0, ")
+    assert repr(trace).endswith(f" ms; {len(trace)} tables>") and repr(trace.report()).startswith("<Report of ")
+    other = TESTDATA / "generated/rocm_training_step.json.gz"
+    assert repr(trace.diff(other)).startswith(f"<Diff of {TRAINING.name} and {other.name}; ")
+    assert repr(trace.tree) == f"<Tree: {len(trace.tree.roots)} roots>"
+    assert repr(trace.timeline) == f"<Timeline: {len(trace.timeline.events()):,} events>"
+    for recording in RECORDINGS[1:]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tl.TraceWarning)
+            assert f"{recording.name}: " in repr(tl.read(recording))
+
+
+def test_only_public_names_are_listed(trace: tl.Trace) -> None:
+    assert dir(tl) == sorted(tl.__all__)
+    table = trace["ops_summary"]
+    for thing in [trace, table, table["name"], trace.tree, trace.tree.roots[0], trace.timeline]:
+        assert not [name for name in dir(thing) if name.startswith("_") and not name.startswith("__")], thing
+    assert {"table", "why", "tree"} < set(dir(trace)) and {"name", "columns"} < set(dir(table))
+
+
+def test_there_is_one_way_to_a_table(trace: tl.Trace) -> None:
+    whole = trace.table("ops_summary")
+    assert list(whole) == list(trace["ops_summary"]) and not hasattr(trace, "sheet")
+    rows = list(whole)
+    assert [row["name"] for row in rows] == list(whole["name"]) and list(rows[0]) == whole.columns
+    assert "name" in whole and "nane" not in whole
+
+
+def test_exceptions_are_one_family(trace: tl.Trace, tmp_path: Path) -> None:
+    wrong: list[Callable[[], object]] = [
+        lambda: tl.read(tmp_path / "none.json"),
+        lambda: tl.read(TRAINING, arch="abacus"),
+        lambda: trace["ops_sumary"],
+        lambda: trace.table("ops_summary", where=[("nane", "eq", "a")]),
+        lambda: trace["ops_summary"]["nane"],
+        lambda: trace.why("aten:mm"),
+        lambda: trace.tree.find(uid=4_000_000_000),
+        lambda: trace.tree.table("nothing of this name"),
+        lambda: trace.timeline.breakdown(1000),
+        lambda: trace.timeline.events(["length"]),
+        lambda: trace.save(tmp_path / "r.docx"),
+        lambda: tl.model("gemm", m=8),
+        lambda: tl.gate(TRAINING, TRAINING, slower_by_pct=-3),
+        lambda: tl.gate(TRAINING, TRAINING, strict=True),
+        lambda: tl.read_many([]),
+    ]
+    for call in wrong:
+        with pytest.raises(tl.TraceError) as raised:
+            call()
+        error = raised.value
+        assert type(error).__module__ == "pytracelens" and getattr(tl, type(error).__name__) is type(error)
+        assert error.code and (error.help is None or str(error).endswith(error.help))
+        assert " --" not in str(error) and "`" not in str(error), error
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error) and vars(again) == vars(error)
+    with pytest.raises(KeyError) as missing:
+        trace["ops_sumary"]
+    assert isinstance(missing.value, tl.UnknownName) and str(missing.value).startswith("this report has no table")
+    with pytest.raises(TypeError, match="the option topk_ops is int, not 'many'"):
+        trace.report(topk_ops="many")  # type: ignore[arg-type]
+    warning = pickle.loads(pickle.dumps(tl.TraceWarning("told", "code")))
+    assert (str(warning), warning.code) == ("told", "code")
+
+
+def test_other_libraries_take_tables_by_name(trace: tl.Trace) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    table = trace["ops_summary"]
+    frame = pandas.DataFrame(table)
+    assert list(frame.columns) == table.columns and list(frame["name"]) == list(table["name"])
+    assert list(pandas.Series(table["name"])) == list(table["name"])
+    polars = pytest.importorskip("polars")
+    # polars makes a column of structs of any stream of Arrow.
+    assert polars.from_arrow(table).struct.unnest().equals(polars.DataFrame(table))
+    assert polars.from_dataframe(table).equals(polars.DataFrame(table))
+    duckdb = pytest.importorskip("duckdb")
+    found = duckdb.sql('select name from "table"').fetchall()
+    assert [row[0] for row in found] == list(table["name"])
 
 
 def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -467,7 +564,7 @@ def test_what_is_exported_shares_memory(trace: tl.Trace) -> None:
         chunks = [chunk for column in table.columns for chunk in column.chunks]
         return [[buffer.address for buffer in chunk.buffers() if buffer is not None] for chunk in chunks]
 
-    for table in [trace.sheet("unified_perf_summary"), trace.timeline.events()]:
+    for table in [trace.table("unified_perf_summary"), trace.timeline.events()]:
         first, second = pyarrow.table(table), pyarrow.table(table)
         assert addresses(first) == addresses(second)
         name = table.columns[1]
@@ -478,7 +575,7 @@ def test_what_is_exported_shares_memory(trace: tl.Trace) -> None:
 def test_columns_are_arrays(trace: tl.Trace) -> None:
     numpy = pytest.importorskip("numpy")
     pyarrow = pytest.importorskip("pyarrow")
-    for table in [trace.sheet("unified_perf_summary"), trace.timeline.events()]:
+    for table in [trace.table("unified_perf_summary"), trace.timeline.events()]:
         for name, arrow in zip(table.columns, pyarrow.table(table).columns, strict=True):
             column, cells = table[name], arrow.to_pylist()
             assert column.to_list() == cells and len(column) == len(cells)
@@ -489,14 +586,14 @@ def test_columns_are_arrays(trace: tl.Trace) -> None:
                 assert numpy.array_equal(array, numpy.array(cells, dtype=array.dtype), equal_nan=array.dtype.kind == "f"), name
             assert pyarrow.schema([pyarrow.field(column)]) is not None
     with pytest.raises(ValueError, match="pyarrow"):
-        numpy.asarray(trace.sheet("ops_summary")["name"], copy=False)
+        numpy.asarray(trace.table("ops_summary")["name"], copy=False)
     with pytest.raises(KeyError, match="name"):
-        trace.sheet("ops_summary")["nane"]
+        trace.table("ops_summary")["nane"]
 
 
 def test_schemas_say_what_columns_are(trace: tl.Trace) -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    table = trace.sheet("ops_summary")
+    table = trace.table("ops_summary")
     schema = pyarrow.schema(table)
     assert schema.equals(pyarrow.table(table).schema, check_metadata=True)
     time = table["total_direct_kernel_time_ms"]
@@ -508,7 +605,7 @@ def test_schemas_say_what_columns_are(trace: tl.Trace) -> None:
         b"aggregate": b"sum",
         b"description": time.description.encode(),
     }
-    calls = trace.sheet("unified_perf_summary")
+    calls = trace.table("unified_perf_summary")
     work = calls["GFLOPS"]
     assert (work.unit, work.per, work.aggregate) == ("GFLOP", "call", "none") and time.per is None
     assert pyarrow.schema(calls).field(work.name).metadata[b"per"] == b"call"
@@ -520,7 +617,7 @@ def test_frames_are_those_of_csv_files(trace: tl.Trace, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     trace.save(tmp_path / "sheets")
     for name in trace:
-        frame = trace.sheet(name).to_pandas()
+        frame = trace.table(name).to_pandas()
         written = pandas.read_csv(tmp_path / "sheets" / f"{name}.csv", keep_default_na=False, na_values=[""])
         # Frames have the names of columns, files their titles.
         for column, title in zip(frame.columns, written.columns, strict=True):
@@ -577,7 +674,7 @@ except Exception as error:
     found = error
 resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 assert isinstance(found, tl.InternalError) and found.code == "internal", repr(found)
-print(len(tl.read({str(TRAINING)!r}).sheet("ops_summary")))
+print(len(tl.read({str(TRAINING)!r}).table("ops_summary")))
 """
     assert resource.RLIMIT_AS is not None
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -604,6 +701,6 @@ def test_notebooks_show_text_of_recordings_as_text(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     trace = tl.read(path)
-    assert "<img" not in trace.sheet("ops_summary")._repr_html_() and "<img" not in trace._repr_html_()
+    assert "<img" not in trace.table("ops_summary")._repr_html_() and "<img" not in trace._repr_html_()
     assert "<img" not in trace.timeline.events()._repr_html_()
     assert len(trace._repr_html_()) <= 60_000

@@ -242,7 +242,7 @@ fn tree(trace: Trace) -> TraceTree {
 
 /// A span as the timeline takes it, in nanoseconds.
 pub(crate) fn interval(start: Nanoseconds, end: Nanoseconds) -> Interval {
-    Interval::new(start.0, end.0)
+    Interval::between(start.0, end.0)
 }
 
 /// The distinct names in order, and the position among them of each kernel's.

@@ -214,7 +214,7 @@ fn unrecorded(tree: &TraceTree) -> Unrecorded {
     let mut stretches: Vec<Interval> = between_cycles.iter().map(|&(gap, _)| gap).collect();
     if !launches.is_empty() {
         let ends = Ends::new(tree);
-        let stretch = |launch: EventId| Some(Interval::new(events.start(launch), ends.of(tree, launch)?));
+        let stretch = |launch: EventId| Some(Interval::between(events.start(launch), ends.of(tree, launch)?));
         stretches.extend(launches.iter().copied().filter_map(stretch));
         stretches.extend(long_waits(tree));
     }
@@ -232,7 +232,7 @@ fn long_waits(tree: &TraceTree) -> impl Iterator<Item = Interval> {
         .host_events()
         .iter()
         .filter(move |&&call| events.category(call).is_launch_api() && *waits.get(events.name(call)));
-    calls.map(|&call| Interval::new(events.start(call), events.end(call)))
+    calls.map(|&call| Interval::between(events.start(call), events.end(call)))
 }
 
 /// Of lost launches those of which many follow each other without one that has device work.
@@ -276,7 +276,7 @@ fn between_cycles(tree: &TraceTree) -> Vec<(Interval, u64)> {
     let mut gaps = Vec::new();
     for pair in marks.windows(2) {
         let [(process, _, number, mark), (next_process, next, next_number, _)] = [pair[0], pair[1]];
-        let gap = Interval::new(events.end(mark), next);
+        let gap = Interval::between(events.end(mark), next);
         if process == next_process && next_number > number + 1 && !gap.is_empty() {
             gaps.push((process, gap, next_number - number - 1));
         }
@@ -290,7 +290,7 @@ fn between_cycles(tree: &TraceTree) -> Vec<(Interval, u64)> {
         .iter()
         .filter(|event| !is_mark(event))
         .map(|&event| {
-            let span = Interval::new(events.start(event), events.end(event));
+            let span = Interval::between(events.start(event), events.end(event));
             (trace.tracks().get(events.track(event)).pid, span)
         })
         .collect();
@@ -298,9 +298,9 @@ fn between_cycles(tree: &TraceTree) -> Vec<(Interval, u64)> {
     let empty = gaps.into_iter().filter_map(|(process, gap, steps)| {
         let from = host.partition_point(|&(of, span)| (of, span.start) < (process, gap.start));
         let within = host[from..].iter().take_while(|&&(of, span)| of == process && span.start < gap.end);
-        let (mut longest, mut at) = (Interval::new(gap.start, gap.start), gap.start);
-        for span in within.map(|&(_, span)| span).chain([Interval::new(gap.end, gap.end)]) {
-            let free = Interval::new(at, span.start.max(at));
+        let (mut longest, mut at) = (Interval::between(gap.start, gap.start), gap.start);
+        for span in within.map(|&(_, span)| span).chain([Interval::between(gap.end, gap.end)]) {
+            let free = Interval::between(at, span.start.max(at));
             if free.length() > longest.length() {
                 longest = free;
             }

@@ -60,7 +60,7 @@ impl DeviceEvents {
 
 /// When an event ran.
 pub(crate) fn interval(trace: &Trace, event: EventId) -> Interval {
-    Interval::new(trace.events().start(event), trace.events().end(event))
+    Interval::between(trace.events().start(event), trace.events().end(event))
 }
 
 /// First match: a recorded copy is a copy whatever its name; a *kernel* that older ROCm releases used for copying is a

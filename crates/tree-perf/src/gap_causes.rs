@@ -172,10 +172,10 @@ impl DeviceWork {
         let mut idle = Vec::new();
         let mut from = window.start;
         for busy in self.busy.clipped(window) {
-            idle.extend((busy.start > from).then(|| Interval::new(from, busy.start)));
+            idle.extend((busy.start > from).then(|| Interval::between(from, busy.start)));
             from = busy.end;
         }
-        idle.extend((from < window.end).then(|| Interval::new(from, window.end)));
+        idle.extend((from < window.end).then(|| Interval::between(from, window.end)));
         idle
     }
 }
@@ -322,7 +322,7 @@ impl GapCauses {
         let meanwhile = |time: Interval| {
             let clipped = |start: i64, end: i64| {
                 let start = start.clamp(time.start, time.end);
-                Interval::new(start, end.clamp(start, time.end))
+                Interval::between(start, end.clamp(start, time.end))
             };
             let before = clipped(time.start, begins);
             let [sync, all] = self
@@ -341,10 +341,10 @@ impl GapCauses {
         let (mut parts, mut from) = (GapParts::default(), time.start);
         for missing in self.unrecorded.clipped(time) {
             let unknown = GapParts { unknown: missing.length(), ..GapParts::default() };
-            parts = parts + meanwhile(Interval::new(from, missing.start)) + unknown;
+            parts = parts + meanwhile(Interval::between(from, missing.start)) + unknown;
             from = missing.end;
         }
-        parts = parts + meanwhile(Interval::new(from, time.end));
+        parts = parts + meanwhile(Interval::between(from, time.end));
         let process = trace.tracks().get(track).pid;
         let loading = self.loading.get(&track).map_or(0, |loading| loading.shared_time(time));
         let profiler = self.profiler.shared_time(process, time);

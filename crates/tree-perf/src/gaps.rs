@@ -234,7 +234,7 @@ impl Analysis {
         let at = index.checked_sub(level.first)?;
         let (step, figures) = (level.iterations.get(at)?, measured.iterations.get(at)?);
         let end = figures.device_span?.end;
-        Some(Interval::new(end - figures.duration(step), end))
+        Some(Interval::between(end - figures.duration(step), end))
     }
 
     /// When a step ran on the device, where budgets are of steps.
@@ -279,7 +279,7 @@ impl Analysis {
             return Vec::new();
         };
         let stretch = |(iteration, index): (&iterations::Iteration, usize)| {
-            let host = Interval::new(iteration.start, iteration.end);
+            let host = Interval::between(iteration.start, iteration.end);
             let works =
                 |(&device, work): (&i64, &DeviceWork)| (work.busy.shared_time(host) > 0).then_some(device);
             let devices = causes.devices.iter().filter_map(works).collect();
@@ -323,7 +323,7 @@ impl Analysis {
             };
             let first_row = rows.len();
             rows.extend((0..parts).map(|part| {
-                let time = Interval::new(bound(part), bound(part + 1));
+                let time = Interval::between(bound(part), bound(part + 1));
                 Utilization { device, part, time, busy: work.busy.shared_time(time), summed: 0 }
             }));
             let rows = &mut rows[first_row..];

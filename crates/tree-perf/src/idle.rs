@@ -213,7 +213,7 @@ impl Analysis {
             .collect();
         // A wait for work that is not recorded says nothing of the host, nor does a call that the profiler held.
         holds.retain(|hold| {
-            let time = Interval::new(events.start(hold.event), events.end(hold.event));
+            let time = Interval::between(events.start(hold.event), events.end(hold.event));
             let profiler = blocking.profiler.shared_time(self.process(hold.event), time);
             2 * self.unrecorded().shared_time(time) <= time.length() && 2 * profiler <= time.length()
         });
@@ -305,7 +305,7 @@ impl BlockingCalls {
             let Some(kind) = kind.and_then(|kind| BLOCKING.iter().position(|&known| known == kind)) else {
                 continue;
             };
-            let time = Interval::new(events.start(event), events.end(event));
+            let time = Interval::between(events.start(event), events.end(event));
             by_track.entry(events.track(event)).or_default()[kind].push(BlockingCall { time, event });
         }
         for calls in by_track.values_mut().flatten() {
@@ -383,7 +383,7 @@ impl BlockingCalls {
         wait: Interval,
     ) -> Option<(HostActivity, EventId)> {
         let events = analysis.trace().events();
-        let time = Interval::new(wait.start, events.end(launch).clamp(wait.start, wait.end));
+        let time = Interval::between(wait.start, events.end(launch).clamp(wait.start, wait.end));
         [ALLOCATION, INITIALISATION].into_iter().find_map(|kind| {
             let calls = self.during(events.track(launch), kind, time);
             let taken = busy_time(calls.iter().map(|call| call.time.intersection(time)), &mut Vec::new());
@@ -398,7 +398,7 @@ impl BlockingCalls {
     fn before_launch(&self, analysis: &Analysis, launch: EventId, wait: Interval) -> (HostActivity, EventId) {
         let events = analysis.trace().events();
         let dry = wait.start;
-        let time = Interval::new(dry, events.start(launch).clamp(dry, wait.end));
+        let time = Interval::between(dry, events.start(launch).clamp(dry, wait.end));
         let mut held: Option<(i64, HostActivity, EventId)> = None;
         for (kind, activity) in BLOCKING.into_iter().enumerate() {
             let calls = self.during(events.track(launch), kind, time);
@@ -436,7 +436,7 @@ impl BlockingCalls {
             return None;
         }
         let takes_most = |&event: &EventId| {
-            let own = Interval::new(events.start(event), events.end(event));
+            let own = Interval::between(events.start(event), events.end(event));
             2 * own.shared_time(time) >= time.length()
         };
         // Events beside each other on one thread follow each other, so that only the last ones reach into the stretch.

@@ -233,7 +233,7 @@ fn nested_times(tree: &TraceTree, launchers: &[EventId]) -> HashMap<EventId, i64
         // They are open from the last to the first.
         for (part, other) in inner.into_iter().rev() {
             device[from..part.start].iter().for_each(|&id| union.add(interval(tree.trace(), id)));
-            other.spans.into_iter().for_each(|(start, end)| union.add(Interval::new(start, end)));
+            other.spans.into_iter().for_each(|(start, end)| union.add(Interval::between(start, end)));
             from = part.end;
         }
         device[from..below.end].iter().for_each(|&id| union.add(interval(tree.trace(), id)));

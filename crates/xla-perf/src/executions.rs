@@ -158,7 +158,7 @@ impl Launches<'_> {
 
     fn span(&self, at: usize) -> Interval {
         let (events, event) = (self.profile.trace.events(), self.device_events[at].event);
-        Interval::new(events.start(event), events.end(event))
+        Interval::between(events.start(event), events.end(event))
     }
 }
 

@@ -80,7 +80,7 @@ fn read(listed: &str) -> Result<Counts, Box<dyn Error>> {
         for (part, sum) in PARTS.iter().zip(&mut parts) {
             // `FILE:FUNCTION [OBJECT]`; a second line of a function, with a quote, is of calls that it makes of itself.
             let is_it = |name: &&str| function.contains(&format!(":{name} ["));
-            if part.functions.iter().any(|name| is_it(&name)) {
+            if part.functions.iter().any(is_it) {
                 *sum += count;
             }
         }

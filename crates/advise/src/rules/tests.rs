@@ -80,7 +80,7 @@ fn waits_after_a_hold_are_the_holds_up_to_its_length() {
     let dry = facts.idle[0].span.start;
     facts.holds = vec![Hold {
         kind: HostActivity::Sync,
-        time: Interval::new(dry - 500_000, dry + 10_000),
+        time: Interval::between(dry - 500_000, dry + 10_000),
         name: facts.names.len() as u32 - 1,
         uid: 77,
     }];
@@ -104,7 +104,7 @@ fn a_first_use_holds_the_host_although_its_work_begins_before_it_returns() {
     let idle = facts.idle[0].span;
     facts.holds = vec![Hold {
         kind: HostActivity::Initialisation,
-        time: Interval::new(idle.start + 1_000_000, idle.end + 20_000),
+        time: Interval::between(idle.start + 1_000_000, idle.end + 20_000),
         name: facts.names.len() as u32 - 1,
         uid: 3,
     }];
@@ -113,7 +113,7 @@ fn a_first_use_holds_the_host_although_its_work_begins_before_it_returns() {
     assert_eq!(rules(&found), ["IDLE-INIT", "IDLE-LAUNCH"]);
     assert!((gain(&found, "IDLE-INIT") - 4000.0).abs() < 0.1, "{:#?}", found.findings);
     // It happens once: where there are steps, what recurs stands before it, however little that is.
-    facts.steps = vec![Step { launched: Interval::new(0, 1), duration: None, is_warm_up: false }; 2];
+    facts.steps = vec![Step { launched: Interval::between(0, 1), duration: None, is_warm_up: false }; 2];
     let found = advice(&facts);
     assert_eq!(rules(&found), ["IDLE-LAUNCH", "IDLE-INIT"]);
     assert_eq!(found.findings.iter().map(|finding| finding.rank).collect::<Vec<_>>(), [1, 2]);
@@ -133,7 +133,8 @@ fn what_recurs_stands_before_warm_up_however_little_it_is() {
     let cut = late.span.end + 1;
     let last = facts.works.last().unwrap().event.span.end;
     let step = |launched, is_warm_up| Step { launched, duration: None, is_warm_up };
-    facts.steps = vec![step(Interval::new(i64::MIN, cut), true), step(Interval::new(cut, last), false)];
+    facts.steps =
+        vec![step(Interval::between(i64::MIN, cut), true), step(Interval::between(cut, last), false)];
     let found = advice(&facts);
     let shown: Vec<(&str, bool)> =
         found.first().map(|finding| (finding.rule.as_str(), finding.in_warm_up)).collect();
@@ -160,7 +161,7 @@ fn a_first_page_has_what_recurs_although_three_first_uses_took_longer() {
         facts.holds.push(Hold { kind: HostActivity::Initialisation, time, name, uid: 0 });
         facts.idle[at].waited_for = Some(number as u32);
     }
-    facts.steps = vec![Step { launched: Interval::new(0, 1), duration: None, is_warm_up: false }; 2];
+    facts.steps = vec![Step { launched: Interval::between(0, 1), duration: None, is_warm_up: false }; 2];
     let found = advice(&facts);
     let first: Vec<&str> = found.first().map(|finding| finding.rule.as_str()).collect();
     assert_eq!(first, ["IDLE-LAUNCH", "IDLE-INIT", "IDLE-INIT"], "{found:#?}");
@@ -176,12 +177,12 @@ fn calls_that_allocate_and_free_are_one_finding() {
     let end = facts.idle[0].span.end - 1_000;
     let hold = |number: i64| Hold {
         kind: HostActivity::Allocation,
-        time: Interval::new(end - 700_000 * (3 - number), end - 700_000 * (3 - number) + 300_000),
+        time: Interval::between(end - 700_000 * (3 - number), end - 700_000 * (3 - number) + 300_000),
         name: first,
         uid: 0,
     };
     let free = |hold: &Hold| Hold {
-        time: Interval::new(hold.time.end, hold.time.end + 400_000),
+        time: Interval::between(hold.time.end, hold.time.end + 400_000),
         name: first + 1,
         ..*hold
     };
@@ -201,7 +202,7 @@ fn holds_of_several_threads_may_overlap() {
     let (name, dry) = (facts.names.len() as u32 - 1, facts.idle[0].span.start);
     let hold = |start, end| Hold {
         kind: HostActivity::Sync,
-        time: Interval::new(dry + start, dry + end),
+        time: Interval::between(dry + start, dry + end),
         name,
         uid: 0,
     };
@@ -259,14 +260,14 @@ fn one_wait_before_a_copy_is_no_loader() {
         }
         facts.steps = (facts.works.iter())
             .map(|work| Step {
-                launched: Interval::new(work.event.span.start - 6000, work.event.span.end - 6000),
+                launched: Interval::between(work.event.span.start - 6000, work.event.span.end - 6000),
                 duration: Some(work.event.span.length()),
                 is_warm_up: false,
             })
             .collect();
         if marks_loader {
             facts.names.push("DataLoader".to_owned());
-            let (name, time) = (facts.names.len() as u32 - 1, Interval::new(0, 10));
+            let (name, time) = (facts.names.len() as u32 - 1, Interval::between(0, 10));
             facts.holds = vec![Hold { kind: HostActivity::DataLoader, time, name, uid: 0 }];
         }
         let advice = advice(&facts);
@@ -282,7 +283,7 @@ fn a_cold_first_step_is_held_against_steps_whose_work_is_all_recorded() {
         let window = facts.window();
         facts.steps = (0..8)
             .map(|step| Step {
-                launched: Interval::new(1000 * step, 1000 * step + 900),
+                launched: Interval::between(1000 * step, 1000 * step + 900),
                 duration: if step == 0 { Some(window) } else { others },
                 is_warm_up: step == 0,
             })
@@ -566,7 +567,7 @@ fn convolutions_without_matrix_units_could_be_in_tf32() {
 fn a_short_stall_of_a_loader_is_the_loaders_beside_an_asynchronous_copy() {
     let mut facts = ordinary(ordinary(Program::new(), 1).late(800.0), 1).facts();
     let idle = facts.idle[0].span;
-    let called = Interval::new(idle.end - 8_000, idle.end - 2_000);
+    let called = Interval::between(idle.end - 8_000, idle.end - 2_000);
     let batch = Copied { direction: CopyDirection::HostToDevice, bytes: Some(1 << 20), pageable: false };
     facts.works[1].copy = Some(batch);
     facts.works[1].event.launch = Some(called.start);
@@ -575,7 +576,7 @@ fn a_short_stall_of_a_loader_is_the_loaders_beside_an_asynchronous_copy() {
     facts.holds = vec![
         Hold {
             kind: HostActivity::DataLoader,
-            time: Interval::new(idle.start, idle.start + 790_000),
+            time: Interval::between(idle.start, idle.start + 790_000),
             name,
             uid: 1,
         },

@@ -118,7 +118,7 @@ pub(super) fn steps(analysis: &impl Iterated, is_meant: impl Fn(Option<TrackId>)
     let Some((level, measured)) = sure_steps(analysis) else { return Vec::new() };
     let steps = level.iterations.iter().zip(&measured.iterations).filter(|(step, _)| is_meant(step.track));
     let steps = steps.map(|(step, figures)| Step {
-        launched: Interval::new(step.start, step.end),
+        launched: Interval::between(step.start, step.end),
         duration: (!figures.lacks_work()).then(|| figures.duration(step)),
         is_warm_up: figures.mark == Some(Mark::WarmUp),
     });

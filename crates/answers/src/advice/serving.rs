@@ -60,7 +60,7 @@ fn engine_steps(analysis: &Analysis) -> Option<Vec<EngineStep>> {
         let load = &step.load;
         let requests = load.context_requests.unwrap_or(0).checked_add(load.generation_requests.unwrap_or(0));
         EngineStep {
-            time: Interval::new(step.start, step.end),
+            time: Interval::between(step.start, step.end),
             decodes: step.phase == Phase::Decode,
             requests: requests.and_then(|count| u64::try_from(count).ok()).filter(|&count| count > 0),
             graph: graphs.get(first).is_some_and(|&launch| launch < step.end),
@@ -245,7 +245,7 @@ mod tests {
                     message: None,
                 });
             }
-            let span = Interval::new(start + 100_000, start + 160_000);
+            let span = Interval::between(start + 100_000, start + 160_000);
             let (event, cause) = (works.len() as u32 - 1, WaitCause::Host(HostActivity::Other));
             facts.idle.push(Wait { span, event, cause, waited_for: None });
         }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     fn step(at: i64, decodes: bool, graph: bool) -> EngineStep {
-        let time = Interval::new(at * 200_000, (at + 1) * 200_000);
+        let time = Interval::between(at * 200_000, (at + 1) * 200_000);
         EngineStep { time, decodes, requests: Some(4), graph }
     }
 

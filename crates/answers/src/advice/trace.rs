@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
         let held = self.analysis.device_events().filter(|&event| self.is_meant(event));
         let held = self.analysis.tree().held_by_full_queue(held);
         let full_queue =
-            held.into_iter().map(|launch| Interval::new(events.start(launch), events.end(launch)));
+            held.into_iter().map(|launch| Interval::between(events.start(launch), events.end(launch)));
         Facts {
             units_per_us: self.trace.time_unit().per_microsecond(),
             device: self.device(),
@@ -412,7 +412,7 @@ impl<'a> Builder<'a> {
         let idle = idle.collect();
         let holds = holding.into_iter().map(|hold| Hold {
             kind: hold.activity,
-            time: Interval::new(events.start(hold.event), events.end(hold.event)),
+            time: Interval::between(events.start(hold.event), events.end(hold.event)),
             name: self.name(events.name(hold.event)),
             uid: events.uid(hold.event),
         });

@@ -160,7 +160,7 @@ impl<'a> PhaseAnalysis<'a> {
                 let up_to = &Phase::ALL[..=position];
                 let counted = row.kernels.iter().filter(|&&kernel| up_to.contains(&self.phase_of(kernel)));
                 let intervals =
-                    counted.map(|&kernel| Interval::new(events.start(kernel), events.end(kernel)));
+                    counted.map(|&kernel| Interval::between(events.start(kernel), events.end(kernel)));
                 let so_far = busy_time(intervals, &mut scratch);
                 parts.push(CallPart { launcher, phase, time: so_far - before });
                 before = so_far;
@@ -287,7 +287,7 @@ pub(super) fn step_statistics(analysis: &Analysis, steps: &Steps) -> Vec<StepSta
     let mut intervals: Vec<Vec<Interval>> = vec![Vec::new(); steps.steps().len()];
     for event in analysis.device_events() {
         if let Some(step) = steps.step_of(event) {
-            intervals[step].push(Interval::new(events.start(event), events.end(event)));
+            intervals[step].push(Interval::between(events.start(event), events.end(event)));
         }
     }
     let mut scratch = Vec::new();
@@ -324,7 +324,8 @@ pub(super) fn phase_statistics(phases: &PhaseAnalysis<'_>) -> Vec<PhaseStatistic
     let events = phases.analysis.trace().events();
     let mut intervals: [Vec<Interval>; 4] = Default::default();
     for event in phases.analysis.device_events() {
-        intervals[phases.phase_of(event).index()].push(Interval::new(events.start(event), events.end(event)));
+        intervals[phases.phase_of(event).index()]
+            .push(Interval::between(events.start(event), events.end(event)));
     }
     let mut kernel_times = [0i64; 4];
     for part in &phases.parts {

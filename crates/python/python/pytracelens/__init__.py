@@ -2,7 +2,7 @@
 
 >>> import pytracelens as tl
 >>> trace = tl.read("trace.json.gz")          # doctest: +SKIP
->>> trace.sheet("ops_summary").to_pandas()    # doctest: +SKIP
+>>> trace.table("ops_summary").to_pandas()    # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import warnings as _warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from numbers import Real
@@ -18,17 +19,20 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
 from ._answers import AnswerWarning, Evidence, Finding, Gain, Input, Lost, Trust, Unanswered
-from ._native import (
+from ._errors import (
     CannotAnswer,
     InternalError,
     NoDeviceEvents,
     NotComparable,
     ReadError,
     TraceError,
-    __version__,
+    UnknownName,
+    error_of_sizes,
 )
+from ._native import __version__
 from ._options import ReportOptions, asked
 from ._progress import Progress, told
+from ._public import Public
 from ._table import Column, Table
 from ._timeline import Timeline, Window
 from ._tree import Node, Tree
@@ -61,6 +65,7 @@ __all__ = [
     "Tree",
     "Trust",
     "Unanswered",
+    "UnknownName",
     "Window",
     "__version__",
     "diff",
@@ -77,12 +82,19 @@ Condition = Union[tuple[str, str], tuple[str, str, Union[Value, Iterable[Value]]
 Size = Union[bool, int, str, Iterable[int], "os.PathLike[str]", None]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class TraceWarning(UserWarning):
     """A warning to read before relying on a figure, as a Python warning; ``code`` is that of the ``AnswerWarning``."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self) -> tuple[type[TraceWarning], tuple[str, str]]:
+        return type(self), (str(self), self.code)
 
 
 def _document(text: str) -> dict[str, Any]:
@@ -109,7 +121,7 @@ def _condition(given: Condition) -> tuple[str, str, Any]:
     return column, operator, listed
 
 
-class Report:
+class Report(Public):
     """Tables, with trust, warnings and findings. Iteration yields the names of the tables."""
 
     def __init__(self, native: _native.NativeReport) -> None:
@@ -161,11 +173,9 @@ class Report:
     def __contains__(self, name: object) -> bool:
         return name in self._native.names()
 
-    def sheet(self, name: str) -> Table:
-        """The table of this name; if there is none, ``KeyError`` lists similar names."""
+    def __getitem__(self, name: str) -> Table:
+        """The table of this name; if there is none, ``UnknownName`` (a ``KeyError``) lists similar names."""
         return Table(self._native.table(name))
-
-    __getitem__ = sheet
 
     def table(
         self,
@@ -176,15 +186,18 @@ class Report:
         sort: str | Iterable[str] = (),
         top: int | None = None,
     ) -> Table:
-        """The rows of a table that meet all conditions, sorted on request.
+        """The table of this name, or its rows that meet all conditions, sorted on request.
 
         Conditions are ``(column, operator, value)`` with ``eq ne lt le gt ge contains starts in``, or ``(column, "null")``. To
         sort, give a column (largest first) or ``column:asc``. ``select`` names the columns to return, ``top`` limits the rows.
         """
         columns = None if select is None else list(select)
+        conditions = list(map(_condition, where))
         orders = [sort] if isinstance(sort, str) else list(sort)
         named = [(order.removesuffix(":asc").removesuffix(":desc"), not order.endswith(":asc")) for order in orders]
-        return Table(self._native.rows(name, columns, list(map(_condition, where)), named, top))
+        if columns is None and not conditions and not named and top is None:
+            return self[name]
+        return Table(self._native.rows(name, columns, conditions, named, top))
 
     def save(self, path: StrPath) -> None:
         """Writes the report in the format of the extension: .xlsx, .json or .html; without one, a directory of CSV files."""
@@ -205,10 +218,29 @@ class Report:
         for lacking in self.unanswered:
             raise _cannot_answer(_line(f"{lacking.question}: {lacking.reason}", lacking.needs), lacking.code, lacking.needs)
 
+    def __repr__(self) -> str:
+        inputs = [Input._of(document) for document in json.loads(self._native.inputs_json())]
+        return f"<{type(self).__name__} of {_named(inputs)}; {len(self)} tables>"
+
     def _repr_html_(self) -> str:
         from ._html import report
 
         return report(self)
+
+
+def _named(inputs: list[Input]) -> str:
+    """The files, and of a single one what it is."""
+    if len(inputs) == 2 and {given.role for given in inputs} == {"baseline", "candidate"}:
+        return f"{inputs[0].file} and {inputs[1].file}"
+    if len(inputs) != 1:
+        return f"{len(inputs)} files, {inputs[0].file} first" if inputs else "no file"
+    only = inputs[0]
+    facts = [only.format, *(name if n == 1 else f"{n} × {name}" for name, n in Counter(only.devices).items())]
+    facts += [] if only.rank is None else [f"rank {only.rank}"]
+    facts += [] if only.events is None else [f"{only.events:,} events"]
+    facts += [] if only.span_ns is None else [f"{only.span_ns / 1e6:,.1f} ms"]
+    known = ", ".join(fact for fact in facts if fact)
+    return f"{only.file}: {known}" if known else only.file
 
 
 def _line(message: str, action: str | None) -> str:
@@ -216,9 +248,7 @@ def _line(message: str, action: str | None) -> str:
 
 
 def _cannot_answer(message: str, code: str, action: str | None) -> CannotAnswer:
-    error = CannotAnswer(message)
-    error.code, error.action, error.path = code, action, None
-    return error
+    return CannotAnswer(message, code, action)
 
 
 class Trace(Report):
@@ -278,7 +308,7 @@ def read(
     faster, but modules are unknown. ``progress`` is a function that is called with the bytes read and the total bytes, or True
     for a tqdm bar. Reading releases the GIL; an exception in ``progress``, or Ctrl-C, ends it.
 
-    Raises ``ReadError``, ``NoDeviceEvents`` or another ``TraceError``, each with ``code``, ``action`` and ``path``, and with
+    Raises ``ReadError``, ``NoDeviceEvents`` or another ``TraceError``, each with ``code``, ``help`` and ``path``, and with
     ``strict=True`` also ``CannotAnswer`` if something cannot be answered. Warnings to read before relying on a figure are in
     ``warnings``, and are also issued as a ``TraceWarning``.
     """
@@ -324,6 +354,8 @@ def _option(name: str, value: Size) -> list[str]:
     """An option as the command line writes it; none where it is None or a flag that is off."""
     if value is None or value is False:
         return []
+    if name in ("dtype", "output_dtype"):
+        value = _native.data_type(str(value)) or str(value)
     if value is True:
         return [f"--{name}"]
     if isinstance(value, (str, os.PathLike)):
@@ -331,6 +363,14 @@ def _option(name: str, value: Size) -> list[str]:
     else:
         text = ",".join(map(str, value)) if isinstance(value, Iterable) else str(value)
     return [f"--{name}={text}"]
+
+
+_KINDS = (
+    "use one of gemm, grouped-gemm, sdpa, conv, unary, binary, norm, reduce, rope, cross-entropy, causal-conv1d, "
+    "or give the args of an operator's call"
+)
+# Options of every command, which say nothing of an operation.
+_NO_SIZES = {"help", "version", "json", "jsonl", "list", "quiet"}
 
 
 def model(
@@ -357,13 +397,23 @@ def model(
     >>> tl.model("conv", input=[1, 64, 56, 56], filter=[64, 64, 3, 3], padding=1, backward=True)["flops"]
     462422016
 
-    Raises ``TraceError`` with the command line's message if a kind, size or value is invalid.
+    ``dtype`` is a type by any common spelling, such as ``bf16`` or ``torch.bfloat16``, or the type itself.
+
+    Raises ``TraceError`` if a kind, size or value is invalid.
     """
     if args is None:
         if kernels:
             raise TypeError("kernels are those of a call, whose args are missing")
+        if name.startswith("-"):
+            raise TraceError(f"{name!r} is no kind of operation; {_KINDS}", "arguments", _KINDS)
+        unknown = sorted(sizes.keys() & _NO_SIZES)
+        if unknown:
+            raise TraceError(f"the operation has no size {unknown[0]}", "arguments")
         options = [option for size, value in sizes.items() for option in _option(size, value)]
-        text, warning = _native.model_by_sizes_json([name, *options])
+        answer, error = _native.model_by_sizes_json([name, *options])
+        if answer is None:
+            raise error_of_sizes(*(error or ("", "internal", None)))
+        text, warning = answer
         if warning is not None:
             _warnings.warn(TraceWarning(warning, "unknown-keys"), stacklevel=2)
         return _document(text)

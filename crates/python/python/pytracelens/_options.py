@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, get_args, get_type_hints
 
 
 class ReportOptions(TypedDict, total=False):
@@ -43,10 +43,20 @@ class ReportOptions(TypedDict, total=False):
     """Reproduce the figures of TraceLens."""
 
 
+_TAKEN: dict[type, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (float, int), str: (str, int)}
+
+
 def asked(options: ReportOptions, arch: str | None) -> str:
     """The options as the JSON that the report accepts."""
     known = ReportOptions.__annotations__
     unknown = options.keys() - known.keys()
     if unknown:
         raise TypeError(f"a report has no options {', '.join(sorted(unknown))}; it has {', '.join(known)}")
+    for name, value in options.items():
+        kind = get_type_hints(ReportOptions)[name]
+        choices = get_args(kind)
+        is_right = value in choices if choices else type(value) in _TAKEN[kind]
+        if not is_right:
+            wanted = " or ".join(map(repr, choices)) if choices else kind.__name__
+            raise TypeError(f"the option {name} is {wanted}, not {value!r}")
     return json.dumps({"arch": arch, "kernel_summary": True, **options})

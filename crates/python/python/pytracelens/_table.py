@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from ._public import Public
 
 if TYPE_CHECKING:
     import numpy
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from . import _native
 
 
-class Column:
+class Column(Public):
     """A column of a table. Libraries that read the Arrow C data interface accept it directly: ``pyarrow.array(column)``."""
 
     def __init__(self, table: _native.Table, name: str, kind: str, unit: str | None, per: str | None, aggregate: str, description: str) -> None:
@@ -31,6 +34,10 @@ class Column:
 
     def __len__(self) -> int:
         return len(self._native)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The cells; None where there is no value."""
+        return iter(self.to_list())
 
     def to_list(self) -> list[Any]:
         """The cells; None where there is no value."""
@@ -60,7 +67,7 @@ class Column:
         return f"<Column {self.name}{unit}: {len(self)} cells>"
 
 
-class Table:
+class Table(Public):
     """Rows of a sheet. Libraries that read the Arrow C stream interface accept it directly: ``polars.DataFrame(table)``."""
 
     def __init__(self, native: _native.Table) -> None:
@@ -89,8 +96,17 @@ class Table:
     def __len__(self) -> int:
         return len(self._native)
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, as dictionaries by column: what ``pandas.DataFrame(table)`` takes. ``to_pandas`` is faster."""
+        names = self.columns
+        cells = [self._native.values(name) for name in names]
+        return (dict(zip(names, row)) for row in zip(*cells))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
     def __getitem__(self, name: str) -> Column:
-        """The column of this name; if there is none, ``KeyError`` lists similar names."""
+        """The column of this name; if there is none, ``UnknownName`` (a ``KeyError``) lists similar names."""
         return Column(self._native, *self._native.described_column(name))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, Union
 
+from ._public import Public
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 Window = Union[int, tuple[float, float], Literal["steady"]]
 
 
-class Timeline:
+class Timeline(Public):
     """The events of a trace."""
 
     def __init__(self, native: _native.NativeAnalysis) -> None:
         self._native = native
+
+    def __repr__(self) -> str:
+        return f"<Timeline: {len(self._native.uids()):,} events>"
 
     def breakdown(self, window: Window | None = None) -> Table:
         """Where the time of each device went, in µs, from the start of its first event in the window to the end of its last.

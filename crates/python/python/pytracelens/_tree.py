@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
 
+from ._public import Public
 from ._table import Table
 
 if TYPE_CHECKING:
     from . import _native
 
 
-class Node:
+class Node(Public):
     """A host call or a device event. Two nodes are equal if they stand for the same event of the same recording."""
 
     __slots__ = ("_native", "uid")
@@ -81,7 +82,7 @@ class Node:
         return f"<Node {self.uid} {self.kind} {self.name!r}: {self.us:.3f} µs on devices>"
 
 
-class Tree:
+class Tree(Public):
     """The call tree of a trace."""
 
     def __init__(self, report: _native.NativeReport) -> None:
@@ -106,6 +107,9 @@ class Tree:
         assert uid is not None
         self._native.node(uid)
         return Node(self._native, uid)
+
+    def __repr__(self) -> str:
+        return f"<Tree: {len(self._native.roots()):,} roots>"
 
     def table(
         self,

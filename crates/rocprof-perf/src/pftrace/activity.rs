@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn spans(spans: &[(i64, i64)]) -> Vec<Interval> {
-        spans.iter().map(|&(start, end)| Interval::new(start, end)).collect()
+        spans.iter().map(|&(start, end)| Interval::between(start, end)).collect()
     }
 
     #[test]
@@ -225,7 +225,8 @@ mod tests {
     }
 
     fn sorted_spans() -> impl Strategy<Value = Vec<Interval>> {
-        let span = (0..60_i64, 1..30_i64).prop_map(|(start, length)| Interval::new(start, start + length));
+        let span =
+            (0..60_i64, 1..30_i64).prop_map(|(start, length)| Interval::between(start, start + length));
         prop::collection::vec(span, 0..12).prop_map(|mut spans| {
             spans.sort_by_key(|span| (span.start, span.length()));
             spans

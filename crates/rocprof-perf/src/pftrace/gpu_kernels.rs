@@ -122,7 +122,7 @@ impl GpuKernels {
                 without_agent += 1;
                 continue;
             };
-            let span = Interval::new(dispatch.start.0, dispatch.end.0);
+            let span = Interval::between(dispatch.start.0, dispatch.end.0);
             let name = names.intern_kernel(dispatch.kernel);
             let kind = *kinds[dispatch.kernel as usize].get_or_insert_with(|| {
                 match options.conventions.categories {

@@ -219,7 +219,7 @@ pub fn agent_timelines(analysis: &RocprofAnalysis) -> Vec<AgentTimeline<'_>> {
     let mut events: Vec<Vec<(Interval, Activity)>> = vec![Vec::new(); agents.len() + 1];
     let mut add = |agent: Option<u32>, start: Nanoseconds, end: Nanoseconds, activity| {
         let place = agent.map_or(agents.len(), |agent| agent as usize);
-        events[place].push((Interval::new(start.0, end.0), activity));
+        events[place].push((Interval::between(start.0, end.0), activity));
     };
     for dispatch in analysis.dispatches() {
         // Not by the category that the sheets of kernels show, which may be TraceLens's.

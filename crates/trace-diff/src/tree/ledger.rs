@@ -99,7 +99,7 @@ fn breakdown(tree: &TraceTree, options: &DiffOptions, scale: i64) -> BTreeMap<Le
         (DeviceEvent::new(scaled(events.start(event)), scaled(events.end(event)), activity), item)
     });
     let unrecorded = &tree.unrecorded().time;
-    let unrecorded = unrecorded.iter().map(|gap| Interval::new(scaled(gap.start), scaled(gap.end)));
+    let unrecorded = unrecorded.iter().map(|gap| Interval::between(scaled(gap.start), scaled(gap.end)));
     Breakdown::by_part(parts, None, &unrecorded.collect())
 }
 

@@ -225,7 +225,7 @@ impl Finder<'_> {
             let outline = self.sides[side];
             let spans = unit.events[side].iter().map(|&event| {
                 let (start, duration) = (outline.start[event as usize], outline.duration[event as usize]);
-                Interval::new(start, start.saturating_add(duration))
+                Interval::between(start, start.saturating_add(duration))
             });
             unit.busy[side] = busy_time(spans, scratch);
         }

@@ -313,7 +313,7 @@ pub(crate) fn energy_sheet<'a>() -> Sheet<'a, Analysis> {
                     if samples < FEWEST_SAMPLES {
                         continue;
                     }
-                    let time = IntervalSet::from(Interval::new(step.start, step.end));
+                    let time = IntervalSet::from(Interval::between(step.start, step.end));
                     let mean = series.values.mean_within(&time);
                     let known = series.values.time_within(&time, |_| true);
                     rows.push(Energy {

@@ -187,7 +187,7 @@ fn utilization_counts_what_runs_at_the_same_time_once() {
     for (part, start, busy, summed) in [(0, 10, 50, 50), (2, 110, 50, 55), (6, 310, 20, 20), (10, 510, 0, 0)]
     {
         let row = rows[part];
-        assert_eq!((row.time, row.busy, row.summed), (Interval::new(start, start + 50), busy, summed));
+        assert_eq!((row.time, row.busy, row.summed), (Interval::between(start, start + 50), busy, summed));
     }
     // Parts without length are left out.
     let mut short = Recording::new();
@@ -378,7 +378,7 @@ proptest! {
         windows in prop::collection::vec(span(END), 1..5),
     ) {
         let analysis = analyse(&parts, 0);
-        let mut times: Vec<Interval> = windows.iter().map(|&(start, end)| Interval::new(start, end)).collect();
+        let mut times: Vec<Interval> = windows.iter().map(|&(start, end)| Interval::between(start, end)).collect();
         times.extend(analysis.time_budgets().iter().map(|budget| budget.time));
         for device in 0..2 {
             for &time in &times {
@@ -404,7 +404,7 @@ proptest! {
         let analysis = analyse(&parts, 0);
         cuts.sort_unstable();
         for device in 0..2 {
-            let of = |start, end| analysis.time_budget(device, Interval::new(start, end)).map(|budget| columns(&budget));
+            let of = |start, end| analysis.time_budget(device, Interval::between(start, end)).map(|budget| columns(&budget));
             let Some(whole) = of(cuts[0], cuts[cuts.len() - 1]) else { continue };
             let mut sums = [0; 9];
             for piece in cuts.windows(2).filter_map(|pair| of(pair[0], pair[1])) {

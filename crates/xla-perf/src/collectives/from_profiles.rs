@@ -57,7 +57,7 @@ fn record<'a>(node: u32, analysis: &'a JaxAnalysis, recorded: &mut Vec<RecordedK
             || exchanging.contains(&event.operator) && !is_copy_kernel(analysis.trace().name(event.event));
         let communicates =
             event.category.is_some() && (event.activity == Activity::Communication || by_instruction());
-        let span = Interval::new(events.start(event.event), events.end(event.event));
+        let span = Interval::between(events.start(event.event), events.end(event.event));
         if communicates {
             collectives.push((position, event, span));
         } else if event.activity == Activity::Computation {

@@ -56,7 +56,7 @@ pub fn module_runs<'a>(analysis: &'a TpuAnalysis) -> Vec<ModuleRunRow<'a>> {
             let inside = &starts[inside];
             let spans = inside.iter().map(|&(_, at)| {
                 let span = core.executions[at].recorded;
-                Interval::new(span.start.0, span.end().min(end).0)
+                Interval::between(span.start.0, span.end().min(end).0)
             });
             let op_time = Picoseconds(busy_time(spans, &mut Vec::new()));
             let index = counts.entry(run.module.as_str()).or_insert(0_usize);

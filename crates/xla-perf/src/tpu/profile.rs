@@ -31,7 +31,7 @@ impl PicoSpan {
 
     /// The span as the timeline takes it.
     pub(super) fn interval(self) -> Interval {
-        Interval::new(self.start.0, self.end().0)
+        Interval::between(self.start.0, self.end().0)
     }
 
     /// Whether the other one lies inside, ends included.

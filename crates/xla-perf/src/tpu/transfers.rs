@@ -470,7 +470,8 @@ mod tests {
 
     #[test]
     fn coverage_counts_parts_of_intervals() {
-        let coverage = Coverage::new(&[Interval::new(0, 10), Interval::new(20, 30)].into_iter().collect());
+        let coverage =
+            Coverage::new(&[Interval::between(0, 10), Interval::between(20, 30)].into_iter().collect());
         for (begin, end, covered) in
             [(-5, 0, 0), (-5, 5, 5), (5, 25, 10), (10, 20, 0), (12, 99, 10), (0, 30, 20)]
         {

@@ -18,27 +18,34 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from ._analyzer import TreePerfAnalyzer
+from ._diff import TraceDiff
+from ._nccl import NcclAnalyser
+from ._perf_model import GEMM, SDPA
 from ._report import (
     build_sheet_category_to_op_names,
+    dict_cat2names,
     generate_perf_report_pytorch,
     op_to_perf_model_class_map,
 )
 from ._timeline import DataLoader, GPUEventAnalyser, merge_intervals
 from ._tree import Event, Events, Tree
-from ._unsupported import EventReplayer, NcclAnalyser, TraceDiff, TraceFuse
+from ._unsupported import EventReplayer, TraceFuse
 
 __all__ = [
     "DataLoader",
     "Event",
     "EventReplayer",
     "Events",
+    "GEMM",
     "GPUEventAnalyser",
     "NcclAnalyser",
+    "SDPA",
     "TraceDiff",
     "TraceFuse",
     "Tree",
     "TreePerfAnalyzer",
     "build_sheet_category_to_op_names",
+    "dict_cat2names",
     "generate_perf_report_pytorch",
     "install",
     "merge_intervals",
@@ -54,19 +61,27 @@ _CLASSES: dict[str, object] = {
     "NcclAnalyser": NcclAnalyser,
     "TraceDiff": TraceDiff,
     "TraceFuse": TraceFuse,
+    "TraceToTree": Tree,
     "TreePerfAnalyzer": TreePerfAnalyzer,
+}
+
+_MODELS: dict[str, object] = {
+    "build_sheet_category_to_op_names": build_sheet_category_to_op_names,
+    "dict_cat2names": dict_cat2names,
+    "op_to_perf_model_class_map": op_to_perf_model_class_map,
 }
 
 _CONTENTS: dict[str, dict[str, object]] = {
     NAME: _CLASSES,
     f"{NAME}.TreePerf": {"GPUEventAnalyser": GPUEventAnalyser, "TreePerfAnalyzer": TreePerfAnalyzer},
-    f"{NAME}.PerfModel": {},
-    f"{NAME}.PerfModel.torch_op_mapping": {
-        "build_sheet_category_to_op_names": build_sheet_category_to_op_names,
-        "op_to_perf_model_class_map": op_to_perf_model_class_map,
-    },
+    f"{NAME}.NcclAnalyser": {"NcclAnalyser": NcclAnalyser},
+    f"{NAME}.NcclAnalyser.nccl_analyser": {"NcclAnalyser": NcclAnalyser},
+    f"{NAME}.PerfModel": {"GEMM": GEMM, "SDPA": SDPA, **_MODELS},
+    f"{NAME}.PerfModel.perf_model": {"GEMM": GEMM, "SDPA": SDPA},
+    f"{NAME}.PerfModel.torch_op_mapping": _MODELS,
     f"{NAME}.Reporting": {},
     f"{NAME}.Reporting.generate_perf_report_pytorch": {"generate_perf_report_pytorch": generate_perf_report_pytorch},
+    f"{NAME}.TraceDiff": {"TraceDiff": TraceDiff},
     f"{NAME}.util": {"DataLoader": DataLoader, "merge_intervals": merge_intervals},
 }
 
@@ -100,6 +115,7 @@ def install(force: bool = False) -> bool:
         module.__dict__.update(contents)
         sys.modules[name] = module
         parent, _, last = name.rpartition(".")
-        if parent:
+        # TraceLens has classes of the name of their module.
+        if parent and last not in _CONTENTS[parent]:
             setattr(sys.modules[parent], last, module)
     return True

@@ -49,12 +49,31 @@ def build_sheet_category_to_op_names(op_to_perf_model_class_map: Mapping[str, st
     return names
 
 
+class _Names(Mapping[str, list[str]]):
+    """The names of operators by their family; a family without any has an empty list."""
+
+    def __getitem__(self, family: str) -> list[str]:
+        return build_sheet_category_to_op_names(op_to_perf_model_class_map).get(family, [])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(build_sheet_category_to_op_names(op_to_perf_model_class_map))
+
+    def __len__(self) -> int:
+        return len(build_sheet_category_to_op_names(op_to_perf_model_class_map))
+
+
+dict_cat2names: Mapping[str, list[str]] = _Names()
+
+
 def asked(
     arch: Mapping[str, Any] | str | None,
     arch_file: StrPath | None,
     **options: bool | float | None,
 ) -> str:
     """Options of an analysis as the library takes them."""
+    if isinstance(arch, Mapping) and "mem_bw_gbps" not in arch:
+        # Such as {"num_cus": 304}, which says nothing that times could be held against.
+        arch = None
     device = {
         "arch": arch if isinstance(arch, str) else None,
         "arch_file": None if arch_file is None else os.fspath(arch_file),
@@ -146,5 +165,5 @@ def generate_perf_report_pytorch(
     if output_csvs_dir is not None:
         native.save_csvs(os.fspath(output_csvs_dir))
     report = Report(native)
-    frames: dict[str, pandas.DataFrame] = {name: report.sheet(name).to_pandas() for name in report}
+    frames: dict[str, pandas.DataFrame] = {name: report.table(name).to_pandas() for name in report}
     return frames

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pprint
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from .. import _native
 
@@ -16,44 +17,132 @@ class Event(dict[str, Any]):
 
     ``UID ph cat name pid tid ts dur t_end args``, and where there are any ``parent children gpu_events fwd_event bwd_events``.
     What is written into it stays: whoever looks the event up again gets the same object.
+
+    It begins with what costs little, for those who search the names of all events, and has the rest once it is asked for
+    that: arguments, and its place in the tree.
     """
 
-    __slots__ = ("__weakref__", "_uid", "_written")
+    __slots__ = ("__weakref__", "_uid", "_events", "_is_whole")
 
-    def __init__(self, fields: dict[str, Any], written: dict[int, Event]) -> None:
+    def __init__(self, fields: dict[str, Any], events: Events) -> None:
         super().__init__(fields)
         self._uid: int = fields["UID"]
-        self._written = written
+        self._events = events
+        self._is_whole = False
 
-    def _keep(self) -> None:
-        self._written[self._uid] = self
+    def _fill(self) -> None:
+        if not self._is_whole:
+            self._is_whole = True
+            super().update(self._events._native.event(self._uid))
+
+    def _change(self) -> None:
+        self._fill()
+        self._events._written[self._uid] = self
+
+    def __missing__(self, key: str) -> Any:
+        if self._is_whole:
+            raise KeyError(key)
+        self._fill()
+        return self[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return super().get(key, default) if super().__contains__(key) else self._whole_get(key, default)
+
+    def _whole_get(self, key: str, default: Any) -> Any:
+        self._fill()
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        if super().__contains__(key):
+            return True
+        self._fill()
+        return super().__contains__(key)
+
+    def __iter__(self) -> Iterator[str]:
+        self._fill()
+        return super().__iter__()
+
+    def __reversed__(self) -> Iterator[str]:
+        self._fill()
+        return super().__reversed__()
+
+    def __len__(self) -> int:
+        self._fill()
+        return super().__len__()
+
+    def __eq__(self, other: object) -> bool:
+        self._fill()
+        if isinstance(other, Event):
+            other._fill()
+        return super().__eq__(other)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        self._fill()
+        return super().__repr__()
+
+    def __or__(self, other: Any) -> Any:
+        return dict(self) | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | dict(self)
+
+    def keys(self) -> Any:
+        self._fill()
+        return super().keys()
+
+    def values(self) -> Any:
+        self._fill()
+        return super().values()
+
+    def items(self) -> Any:
+        self._fill()
+        return super().items()
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._keep()
+        self._change()
         super().__setitem__(key, value)
 
     def __delitem__(self, key: str) -> None:
-        self._keep()
+        self._change()
         super().__delitem__(key)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        self._keep()
+        self._change()
         return super().setdefault(key, default)
 
     def update(self, *args: Any, **fields: Any) -> None:
-        self._keep()
+        self._change()
         super().update(*args, **fields)
 
-    def __ior__(self, other: Any) -> Event:  # type: ignore[override, misc]
+    def __ior__(self, other: Any) -> Event:  # type: ignore[override]
         self.update(other)
         return self
 
     def pop(self, *args: Any) -> Any:
-        self._keep()
+        self._change()
         return super().pop(*args)
+
+    def popitem(self) -> tuple[str, Any]:
+        self._change()
+        return super().popitem()
+
+    def clear(self) -> None:
+        self._change()
+        super().clear()
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
         return dict, (dict(self),)
+
+
+# Else `pprint`, which notebooks call on events, would write them into one line: it knows dictionaries by their `__repr__`.
+_printers: Any = getattr(pprint.PrettyPrinter, "_dispatch", {})
+if dict.__repr__ in _printers:
+    _printers[Event.__repr__] = _printers[dict.__repr__]
 
 
 class Events(Sequence[Event]):
@@ -62,19 +151,27 @@ class Events(Sequence[Event]):
     An event's position is not its UID, which counts all entries of the file: look UIDs up in ``by_uid``.
     """
 
+    # So many are made at once by those who look at all.
+    _AT_ONCE = 1024
+
     def __init__(self, native: _native.NativeAnalysis) -> None:
         self._native = native
         self._uids = native.uids()
-        self._alive: WeakValueDictionary[int, Event] = WeakValueDictionary()
+        # Plain references: those of a WeakValueDictionary, which leave it when they die, take longer than the events.
+        self._alive: dict[int, ref[Event]] = {}
         self._written: dict[int, Event] = {}
+
+    def _of(self, uid: int, fields: dict[str, Any] | None) -> Event:
+        known = self._alive.get(uid)
+        event = None if known is None else known()
+        if event is None:
+            event = Event(fields or self._native.briefs([uid])[0], self)
+            self._alive[uid] = ref(event)
+        return event
 
     def uid(self, uid: int) -> Event:
         """The event of this UID; ``KeyError`` where there is none."""
-        event = self._alive.get(uid)
-        if event is None:
-            event = Event(self._native.event(uid), self._written)
-            self._alive[uid] = event
-        return event
+        return self._of(uid, None)
 
     @property
     def by_uid(self) -> Mapping[int, Event]:
@@ -90,11 +187,16 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: slice) -> list[Event]: ...
     def __getitem__(self, index: int | slice) -> Event | list[Event]:
         if isinstance(index, slice):
-            return [self.uid(uid) for uid in self._uids[index]]
+            return list(self._all(self._uids[index]))
         return self.uid(self._uids[index])
 
     def __iter__(self) -> Iterator[Event]:
-        return map(self.uid, self._uids)
+        return self._all(self._uids)
+
+    def _all(self, uids: list[int]) -> Iterator[Event]:
+        for begin in range(0, len(uids), self._AT_ONCE):
+            some = uids[begin : begin + self._AT_ONCE]
+            yield from map(self._of, some, self._native.briefs(some))
 
 
 class _ByUid(Mapping[int, Event]):

@@ -14,18 +14,6 @@ class _Elsewhere:
         raise NotImplementedError(f"{type(self).__name__} is not part of pytracelens.compat; use {self._instead}")
 
 
-class TraceDiff(_Elsewhere):
-    """Use ``pytracelens.diff``."""
-
-    _instead = "pytracelens.diff(baseline, candidate)"
-
-
-class NcclAnalyser(_Elsewhere):
-    """Use ``tracelens ranks``."""
-
-    _instead = "the command `tracelens ranks`"
-
-
 class TraceFuse(_Elsewhere):
     """Use ``tracelens fuse``."""
 

@@ -24,7 +24,7 @@ fn an_mtia_serves_a_model() {
     let (executions, copies) = (of(Category::KERNEL), of(Category::GPU_MEMCPY));
     assert_eq!((executions.len(), copies.len(), analysis.device_event_count()), (97, 877, 974));
     let union = |of: &[EventId]| {
-        let spans = of.iter().map(|&event| Interval::new(events.start(event), events.end(event)));
+        let spans = of.iter().map(|&event| Interval::between(events.start(event), events.end(event)));
         busy_time(spans, &mut Vec::new())
     };
     // Executions without a correlation id were launched before the recording began.

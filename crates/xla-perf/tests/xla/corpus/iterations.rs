@@ -39,7 +39,7 @@ fn timeline_of_tpus(analysis: &JaxAnalysis) -> (i64, i64) {
         let executions = cores.iter().flat_map(|core| &core.executions);
         executions.map(|execution| execution.recorded).map(|span| (span.start.0, span.end().0))
     };
-    let busy = busy_time(spans().map(|(start, end)| Interval::new(start, end)), &mut Vec::new());
+    let busy = busy_time(spans().map(|(start, end)| Interval::between(start, end)), &mut Vec::new());
     (busy, spans().map(|span| span.1).max().unwrap() - spans().map(|span| span.0).min().unwrap())
 }
 
@@ -111,7 +111,7 @@ fn parts_of_each_device_add_up_to_its_timeline() {
     for (core, device) in cores.iter().zip([0, 1, 2, 3]) {
         assert_eq!(tpus.device_name(device), format!("/device:TPU:{}", core.ordinal));
         let spans = core.executions.iter().map(|execution| execution.recorded);
-        let intervals = spans.map(|span| Interval::new(span.start.0, span.end().0));
+        let intervals = spans.map(|span| Interval::between(span.start.0, span.end().0));
         let busy = busy_time(intervals, &mut Vec::new());
         assert_eq!(sum(&tpus, device, |breakdown| breakdown.busy), busy);
     }
