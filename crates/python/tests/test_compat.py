@@ -511,6 +511,8 @@ def test_the_report_is_a_dictionary_of_frames(trace: tl.Trace, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("of", "instead"),
     [
+        (compat.JaxNcclAnalyser, "pytracelens.read_many"),
+        (compat.JaxTreePerfAnalyzer, "pytracelens.read"),
         (compat.TraceFuse, "tracelens fuse"),
         (compat.EventReplayer, "tracelens replay"),
     ],

@@ -29,7 +29,7 @@ from ._report import (
 )
 from ._timeline import DataLoader, GPUEventAnalyser, merge_intervals
 from ._tree import Event, Events, Tree
-from ._unsupported import EventReplayer, TraceFuse
+from ._unsupported import EventReplayer, JaxNcclAnalyser, JaxTreePerfAnalyzer, TraceFuse
 
 __all__ = [
     "DataLoader",
@@ -38,6 +38,8 @@ __all__ = [
     "Events",
     "GEMM",
     "GPUEventAnalyser",
+    "JaxNcclAnalyser",
+    "JaxTreePerfAnalyzer",
     "NcclAnalyser",
     "SDPA",
     "TraceDiff",
@@ -58,6 +60,8 @@ _CLASSES: dict[str, object] = {
     "DataLoader": DataLoader,
     "EventReplayer": EventReplayer,
     "GPUEventAnalyser": GPUEventAnalyser,
+    "JaxNcclAnalyser": JaxNcclAnalyser,
+    "JaxTreePerfAnalyzer": JaxTreePerfAnalyzer,
     "NcclAnalyser": NcclAnalyser,
     "TraceDiff": TraceDiff,
     "TraceFuse": TraceFuse,
@@ -73,7 +77,11 @@ _MODELS: dict[str, object] = {
 
 _CONTENTS: dict[str, dict[str, object]] = {
     NAME: _CLASSES,
-    f"{NAME}.TreePerf": {"GPUEventAnalyser": GPUEventAnalyser, "TreePerfAnalyzer": TreePerfAnalyzer},
+    f"{NAME}.TreePerf": {
+        "GPUEventAnalyser": GPUEventAnalyser,
+        "JaxTreePerfAnalyzer": JaxTreePerfAnalyzer,
+        "TreePerfAnalyzer": TreePerfAnalyzer,
+    },
     f"{NAME}.NcclAnalyser": {"NcclAnalyser": NcclAnalyser},
     f"{NAME}.NcclAnalyser.nccl_analyser": {"NcclAnalyser": NcclAnalyser},
     f"{NAME}.PerfModel": {"GEMM": GEMM, "SDPA": SDPA, **_MODELS},

@@ -26,6 +26,18 @@ class EventReplayer(_Elsewhere):
     _instead = "the command `tracelens replay`"
 
 
+class JaxNcclAnalyser(_Elsewhere):
+    """Use ``pytracelens.read_many``."""
+
+    _instead = "pytracelens.read_many(paths), whose tables have the collectives of the hosts"
+
+
+class JaxTreePerfAnalyzer(_Elsewhere):
+    """Use ``pytracelens.read``."""
+
+    _instead = "pytracelens.read(path), whose tables have the operators and rooflines of the profile"
+
+
 def refuse(given: dict[str, Any], instead: dict[str, str]) -> None:
     """Raises for the first argument that is set though nothing here can honour it."""
     for name, value in given.items():
