@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     large: bool,
     /// Instead of times, count the instructions of a report of a million events by what they are for, and hold them against
     /// budgets; needs valgrind, and a binary with symbols
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["runs", "events", "large", "corpus", "svg"])]
     instructions: bool,
     /// Instead of all else, hold a report of a million events against Python's json.loads of the same text; needs python3
-    #[arg(long, conflicts_with = "instructions")]
+    #[arg(long, conflicts_with_all = ["instructions", "events", "large", "corpus", "svg"])]
     yardstick: bool,
     /// Binary to run [default: build what is published; for --instructions, what `cargo build --release` makes]
     #[arg(long)]

@@ -417,9 +417,9 @@ impl TableColumn {
         }
         let cut = match &values {
             Values::Text(Texts { cut, .. }) if *cut > 0 => Some(Caveat {
-                brief: format!("{cut} texts cut to {SHORT} characters"),
+                brief: format!("texts cut to {SHORT} characters: {cut}"),
                 text: format!(
-                    "{cut} texts are cut to {SHORT} characters: all of the column together have more than {} MiB.",
+                    "Texts cut to {SHORT} characters: {cut}. All texts of the column together have more than {} MiB.",
                     MOST_TEXT >> 20
                 ),
             }),
@@ -699,7 +699,11 @@ mod tests {
         assert_eq!(column.cell(0).text(), long);
         assert_eq!(column.text_bytes(), bytes);
         assert_eq!(column.cell(99).text().chars().count(), SHORT + 1);
-        assert!(column.caveats()[0].text.starts_with("67 texts are cut"), "{:?}", column.caveats());
+        assert!(
+            column.caveats()[0].text.starts_with("Texts cut to 1000 characters: 67."),
+            "{:?}",
+            column.caveats()
+        );
         assert!(names(&["a", "b"]).caveats().is_empty());
     }
 

@@ -11,31 +11,31 @@ use tempfile::TempDir;
 
 use crate::{ChoreResult, Outcome};
 
-/// A part of a report, the functions that do all of its work, and the most instructions it may take for each event of the
+/// A part of a report, the function that does all of its work, and the most instructions it may take for each event of the
 /// trace. Where several parts need the same, the first to ask pays.
 struct Part {
     name: &'static str,
-    functions: &'static [&'static str],
+    function: &'static str,
     most_per_event: f64,
 }
 
-const fn part(name: &'static str, functions: &'static [&'static str], most_per_event: f64) -> Part {
-    Part { name, functions, most_per_event }
+const fn part(name: &'static str, function: &'static str, most_per_event: f64) -> Part {
+    Part { name, function, most_per_event }
 }
 
 /// With two threads, so that what tables share is done before them.
 const PARTS: &[Part] = &[
-    part("arguments", &["tracelens::arguments::parse"], 15.0),
-    part("blocks of text", &["trace_ingest::kineto::pipeline::BlockReader<R>::fill"], 10.0),
-    part("events", &["trace_ingest::kineto::run::Run::parse"], 3700.0),
-    part("columns", &["trace_ingest::kineto::append::Appender::append"], 290.0),
-    part("tree", &["trace2tree::tree::TraceTree::build"], 320.0),
-    part("doctor", &["trace_doctor::diagnosis::Diagnosis::new"], 260.0),
-    part("work of operators", &["tree_perf::analysis::Analysis::from_tree"], 130.0),
-    part("what tables share", &["answers::parts::Parts::add_work::{{closure}}"], 1150.0),
-    part("findings", &["answers::advice::trace::trace_advice"], 1600.0),
-    part("tables", &["answers::parts::Parts::add_sheets::{{closure}}"], 1500.0),
-    part("CSV", &["report_writers::csv_directory::CsvDirectory::write_table"], 320.0),
+    part("arguments", "tracelens::arguments::parse", 15.0),
+    part("blocks of text", "trace_ingest::kineto::pipeline::BlockReader<R>::fill", 10.0),
+    part("events", "trace_ingest::kineto::run::Run::parse", 3700.0),
+    part("columns", "trace_ingest::kineto::append::Appender::append", 290.0),
+    part("tree", "trace2tree::tree::TraceTree::build", 320.0),
+    part("doctor", "trace_doctor::diagnosis::Diagnosis::new", 260.0),
+    part("work of operators", "tree_perf::analysis::Analysis::from_tree", 130.0),
+    part("what tables share", "answers::parts::Parts::add_work::{{closure}}", 1150.0),
+    part("findings", "answers::advice::trace::trace_advice", 1600.0),
+    part("tables", "answers::parts::Parts::add_sheets::{{closure}}", 1500.0),
+    part("CSV", "report_writers::csv_directory::CsvDirectory::write_table", 320.0),
 ];
 
 /// Counts the instructions of a report of `trace`, of so many events, and prints them; bad where a part takes more than its
@@ -79,16 +79,15 @@ fn read(listed: &str) -> Result<Counts, Box<dyn Error>> {
         }
         for (part, sum) in PARTS.iter().zip(&mut parts) {
             // `FILE:FUNCTION [OBJECT]`; a second line of a function, with a quote, is of calls that it makes of itself.
-            let is_it = |name: &&str| function.contains(&format!(":{name} ["));
-            if part.functions.iter().any(is_it) {
+            if function.contains(&format!(":{} [", part.function)) {
                 *sum += count;
             }
         }
     }
     if let Some((part, _)) = PARTS.iter().zip(&parts).find(|(_, sum)| **sum == 0) {
-        let functions = part.functions.join(", ");
         return Err(format!(
-            "no function {functions} in the program: is it built without symbols, or renamed?"
+            "no function {} in the program: is it built without symbols, or renamed?",
+            part.function
         )
         .into());
     }
@@ -127,8 +126,8 @@ mod tests {
     fn listed() -> String {
         let mut text = String::from("10,000 (100.0%)  PROGRAM TOTALS\n 9,000 (90.00%)  ???:main [/t]\n");
         for (at, part) in PARTS.iter().enumerate() {
-            text += &format!(" {},00{at:02} ( 1.0%)  ???:{} [/t]\n", 1, part.functions[0]);
-            text += &format!(" 7 ( 0.0%)  ???:{}'2 [/t]\n", part.functions[0]);
+            text += &format!(" {},00{at:02} ( 1.0%)  ???:{} [/t]\n", 1, part.function);
+            text += &format!(" 7 ( 0.0%)  ???:{}'2 [/t]\n", part.function);
         }
         text
     }

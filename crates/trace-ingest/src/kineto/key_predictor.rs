@@ -57,7 +57,7 @@ impl Key {
     }
 }
 
-/// A place in an entry: behind its brace, or behind a value, told apart by the members that came before.
+/// A position in an entry: after its opening brace or after a value. Where other members came before, it is another place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(u16);
 
